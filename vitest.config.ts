@@ -54,7 +54,10 @@ export default defineConfig({
       reportsDirectory: 'coverage',
     },
     projects: [
-      project('unit', ['src/**/*.test.ts', 'test/*.test.ts'], { isolate: false, sequence: { groupOrder: 0 } }),
+      project('unit', ['src/**/*.test.ts', 'page/**/*.test.ts', 'test/*.test.ts'], {
+        isolate: false,
+        sequence: { groupOrder: 0 },
+      }),
       project('conformance', ['test/conformance/**/*.test.ts'], { isolate: true, sequence: { groupOrder: 1 } }),
       project('docs', ['test/docs/**/*.test.ts'], {
         globalSetup: RUN_FOLDER,

@@ -1,36 +1,29 @@
 // The workload that servers are compared with: model `AddSub`, inputs a and b, outputs add and sub, each FP32 [1,16], in the
-// forms of the wires, and the check that an answer has the right numbers. The values are the identity workload's.
+// forms of the wires, and the checks that an answer has the right numbers. The values are the identity workload's.
 
-import { binaryRequest, grpcRequestOf, VALUES } from './identity-wire.js';
-import type { HttpForm } from './identity-wire.js';
+import { VALUES } from './identity-wire.js';
+import { bytesOf, jsonForm } from './tensor-wire.js';
+import type { HttpForm } from './tensor-wire.js';
+
+export { binaryRequests, grpcRequestsOf, jsonRequests } from './identity-wire.js';
 
 export const ADD_SUB = 'AddSub';
 /** The same model with the answers kept, where a server can. */
 export const ADD_SUB_CACHED = 'AddSubCached';
+/** The same model without batching, where a server has both. */
+export const ADD_SUB_ALONE = 'AddSubAlone';
 
-const [a, b] = VALUES;
-const answers = [a.map((value, i) => value + b[i]!), a.map((value, i) => value - b[i]!)] as const;
+const ANSWERS = VALUES.map(
+  ([a, b]) => [a.map((value, i) => value + b[i]!), a.map((value, i) => value - b[i]!)] as const,
+);
 
-export { binaryRequest };
-export const grpcRequest = (model: string): Buffer => grpcRequestOf(model);
-
-function jsonForm(value: object): HttpForm {
-  return { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(value)) };
-}
-
-const jsonTensor = (name: string, values: Float32Array): object => {
-  return { name, datatype: 'FP32', shape: [1, values.length], data: [...values] };
-};
-
-/** With an id, for some servers invent one. */
-export const jsonRequest: HttpForm = jsonForm({ id: '1', inputs: [jsonTensor('a', a), jsonTensor('b', b)] });
 /** For a server with no protocol but its users'. */
-export const plainJsonRequest: HttpForm = jsonForm({ a: [...a], b: [...b] });
+export const plainJsonRequests: readonly HttpForm[] = VALUES.map(([a, b]) => jsonForm({ a: [...a], b: [...b] }));
 
-/** Of answers that carry raw bytes: both results are in it, in whatever order. */
-export function checkRawAnswer(message: Buffer): void {
-  for (const values of answers) {
-    if (!message.includes(Buffer.from(values.buffer, values.byteOffset, values.byteLength))) {
+/** Of answers that carry raw bytes: both results are in it, in whatever order. `k` is the number of the request. */
+export function checkRawAnswer(message: Buffer, k: number): void {
+  for (const values of ANSWERS[k]!) {
+    if (!message.includes(bytesOf(values))) {
       throw new Error('wrong answer: the sums and the differences are not in it');
     }
   }
@@ -42,11 +35,11 @@ interface JsonAnswer {
   readonly sub?: readonly number[];
 }
 
-export function checkJsonAnswer(body: Buffer): void {
+export function checkJsonAnswer(body: Buffer, k: number): void {
   const answer = JSON.parse(body.toString()) as JsonAnswer;
   for (const [i, name] of (['add', 'sub'] as const).entries()) {
     const data = answer.outputs?.find((output) => output.name === name)?.data ?? answer[name];
     const got = JSON.stringify(data?.flat());
-    if (got !== JSON.stringify([...answers[i]!])) throw new Error(`wrong answer: ${name} is ${got}`);
+    if (got !== JSON.stringify([...ANSWERS[k]![i]!])) throw new Error(`wrong answer: ${name} is ${got}`);
   }
 }

@@ -1,6 +1,6 @@
 // The workload of the batcher's suite: one row of 16 floats a request, for a model of known cost.
 
-import { lengthDelimited, packedIntegers } from './protobuf-bytes.js';
+import { bytesOf, checkTail, grpcRequestOf, IDS } from './tensor-wire.js';
 
 export const MODEL = 'Batcher';
 export const MAX_ROWS = 32;
@@ -11,20 +11,14 @@ export const ROW_MS = 0.1;
 export const IDEAL_ROWS_PER_SECOND = (MAX_ROWS * 1000) / (BATCH_MS + ROW_MS * MAX_ROWS);
 
 const ROW_LENGTH = 16;
-const row = Buffer.alloc(ROW_LENGTH * 4);
-for (let i = 0; i < ROW_LENGTH; i++) row.writeFloatLE(i + 0.25, i * 4);
+const rowOf = (k: number): Buffer =>
+  bytesOf(Float32Array.from({ length: ROW_LENGTH }, (_, i) => ROW_LENGTH * k + i + 0.25));
 
-/** A ModelInferRequest with raw_input_contents. */
-export const grpcRequest: Buffer = Buffer.concat([
-  lengthDelimited(1, MODEL),
-  lengthDelimited(
-    5,
-    Buffer.concat([lengthDelimited(1, 'x'), lengthDelimited(2, 'FP32'), packedIntegers(3, [1, ROW_LENGTH])]),
-  ),
-  lengthDelimited(7, row),
-]);
+export const grpcRequests: readonly Buffer[] = IDS.map((id, k) =>
+  grpcRequestOf(MODEL, [{ name: 'x', shape: [1, ROW_LENGTH], bytes: rowOf(k) }], id),
+);
 
-/** Whether a ModelInferResponse has the row that was sent. */
-export function isAnswer(message: Buffer): boolean {
-  return message.subarray(-row.length).equals(row);
+/** Throws unless a ModelInferResponse has the row of request `k`. */
+export function checkAnswer(message: Buffer, k: number): void {
+  checkTail(MODEL, message, rowOf(k));
 }

@@ -11,6 +11,9 @@ export interface BenchRequest {
   readonly options: Omit<SuiteOptions, 'print'>;
 }
 
+/** Before the rounds of a server. After one second a server on grpc-js still got faster. */
+const WARM_UP_SECONDS = 3;
+
 const OPTIONS = `options
   --rounds N            measured rounds of each server (default 5)
   --seconds S           length of a round (default 2)
@@ -76,7 +79,7 @@ export function readOptions(args: readonly string[]): BenchRequest | undefined {
       timing: {
         rounds: positive(values.rounds ?? (isQuick ? '2' : '5'), '--rounds', true),
         seconds,
-        warmUpSeconds: Math.min(seconds, isQuick ? 0.3 : 1),
+        warmUpSeconds: isQuick ? Math.min(seconds, 0.3) : WARM_UP_SECONDS,
       },
       connections: listOf(values.connections)!.map((text) => positive(text, '--connections', true)),
       only: listOf(values.only),

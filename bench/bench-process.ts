@@ -12,6 +12,10 @@ export interface ProcessOptions {
   /** How many files it may have open. Default: as many as this process. */
   readonly files?: number;
   readonly arguments?: readonly string[];
+  /** Beside the environment of this process. */
+  readonly environment?: Readonly<Record<string, string>>;
+  /** The file to which the process writes its number before anything else, as a control group wants it. */
+  readonly group?: string;
 }
 
 interface Pending {
@@ -42,14 +46,19 @@ export class BenchProcess {
   /** Starts a compiled module of `bench/` and waits until it has told its ports. */
   static start(module: URL, options: ProcessOptions): Promise<BenchProcess> {
     const name = module.pathname.slice(module.pathname.lastIndexOf('/') + 1);
-    const { cpus, files } = options;
+    const { cpus, files, group, environment } = options;
     const pinned = [...(cpus === undefined ? [] : ['taskset', '-c', cpus]), process.execPath];
+    const limits = [
+      ...(files === undefined ? [] : [`ulimit -n ${files}`]),
+      ...(group === undefined ? [] : [`echo $$ > '${group}'`]),
+    ];
     // The shell's first argument is the module.
-    const limited = ['sh', '-c', `ulimit -n ${files}; exec ${pinned.join(' ')} "$0" "$@"`];
-    const [execPath, ...execArgv] = files === undefined ? pinned : limited;
+    const limited = ['sh', '-c', [...limits, `exec ${pinned.join(' ')} "$0" "$@"`].join(' && ')];
+    const [execPath, ...execArgv] = limits.length === 0 ? pinned : limited;
     const child = fork(module, [...(options.arguments ?? [])], {
       ...(execPath === undefined ? {} : { execPath }),
       execArgv,
+      ...(environment === undefined ? {} : { env: { ...process.env, ...environment } }),
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       serialization: 'advanced',
     });

@@ -1,11 +1,13 @@
 // What the callables suite, its server and its clients agree on: the models, their requests, and work that keeps a core
 // busy for as long on every thread.
 
-import type { HttpForm } from './identity-wire.js';
 import { lengthDelimited, packedIntegers } from './protobuf-bytes.js';
+import { binaryRequestOf, bytesOf, type HttpForm, IDS, jsonForm } from './tensor-wire.js';
 
 /** Decoupled: answers `count` with so many responses, the whole numbers from 0. */
 export const STREAM_MODEL = 'Stream';
+/** Answers a chat with numbers from 0, as many as its message says. */
+export const CHAT_MODEL = 'Chat';
 /** Spins for `x` milliseconds. */
 export const SPIN_MODEL = 'Spin';
 /** Computes for each request, in one and in two instance threads. */
@@ -16,13 +18,23 @@ export const ECHO_HERE_MODEL = 'EchoHere';
 
 /** Of one value, [1,1]. */
 export function valueRequest(value: number): HttpForm {
-  const json = { inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [value] }] };
-  return { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(json)) };
+  return jsonForm({ inputs: [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [value] }] });
+}
+
+/** Throws unless a model has given the value back. */
+export function checkValue(body: Buffer, value: number): void {
+  const { outputs } = JSON.parse(body.toString()) as { readonly outputs?: readonly { readonly data?: unknown }[] };
+  if (String(outputs?.[0]?.data) !== String(value)) throw new Error(`wrong answer: ${body.toString()}, not ${value}`);
 }
 
 /** As generate_stream takes it. */
 export function generateRequest(count: number): HttpForm {
-  return { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify({ x: count })) };
+  return jsonForm({ x: count });
+}
+
+/** A request for a streamed chat. */
+export function chatRequest(count: number): HttpForm {
+  return jsonForm({ model: CHAT_MODEL, messages: [{ role: 'user', content: String(count) }], stream: true });
 }
 
 /** A ModelInferRequest for the decoupled model. */
@@ -44,17 +56,8 @@ export const TENSOR_BYTES = TENSOR_ROWS * TENSOR_ROW_LENGTH * 4;
 /** The batch of images, in binary both ways. */
 export function tensorRequest(): HttpForm {
   const values = Float32Array.from({ length: TENSOR_BYTES / 4 }, (_, i) => (i % 1021) / 4);
-  const bytes = Buffer.from(values.buffer);
-  const parameters = { binary_data_size: bytes.length };
   const shape = [TENSOR_ROWS, TENSOR_ROW_LENGTH];
-  const json = JSON.stringify({
-    inputs: [{ name: 'x', datatype: 'FP32', shape, parameters }],
-    parameters: { binary_data_output: true },
-  });
-  return {
-    headers: { 'content-type': 'application/octet-stream', 'inference-header-content-length': String(json.length) },
-    body: Buffer.concat([Buffer.from(json), bytes]),
-  };
+  return binaryRequestOf([{ name: 'x', shape, bytes: bytesOf(values) }], IDS[0]!);
 }
 
 /** Counted in steps, not in time: two threads on one core then take twice as long, instead of seeming to be two. */

@@ -1,6 +1,6 @@
 // The workloads of the growth suite: requests over gRPC of so many tensors, or of one row, and the servers that take them.
 
-import { lengthDelimited, packedIntegers } from './protobuf-bytes.js';
+import { grpcRequestOf, IDS } from './tensor-wire.js';
 
 /** What grows, from what to what. */
 export const SERIES = {
@@ -13,27 +13,23 @@ export const SERIES = {
 export type SeriesName = keyof typeof SERIES;
 
 export const ROW_LENGTH = 16;
-const ROW = Buffer.alloc(ROW_LENGTH * 4, 1);
+const rowOf = (k: number): Buffer => Buffer.alloc(ROW_LENGTH * 4, k + 1);
 
 export const modelNamed = (i: number): string => `Model${i}`;
 export const inputNames = (tensors: number): readonly string[] => Array.from({ length: tensors }, (_, i) => `x${i}`);
 
-/** A ModelInferRequest of one row of each tensor, with raw contents. */
-export function grpcRequest(model: string, tensors: number): Buffer {
-  const shape = packedIntegers(3, [1, ROW_LENGTH]);
-  const tensor = (name: string): Buffer => {
-    return lengthDelimited(5, Buffer.concat([lengthDelimited(1, name), lengthDelimited(2, 'FP32'), shape]));
-  };
-  return Buffer.concat([
-    lengthDelimited(1, model),
-    ...inputNames(tensors).map(tensor),
-    ...inputNames(tensors).map(() => lengthDelimited(7, ROW)),
-  ]);
+/** Requests of one row of each tensor. */
+export function grpcRequests(model: string, tensors: number): readonly Buffer[] {
+  return IDS.map((id, k) => {
+    const inputs = inputNames(tensors).map((name) => ({ name, shape: [1, ROW_LENGTH], bytes: rowOf(k) }));
+    return grpcRequestOf(model, inputs, id);
+  });
 }
 
-/** Whether a ModelInferResponse has a row for each tensor. */
-export function isAnswer(message: Buffer, tensors: number): boolean {
+/** Whether a ModelInferResponse to request `k` has its row for each tensor. */
+export function isAnswer(message: Buffer, tensors: number, k: number): boolean {
+  const row = rowOf(k);
   let rows = 0;
-  for (let at = message.indexOf(ROW); at !== -1; at = message.indexOf(ROW, at + ROW.length)) rows++;
+  for (let at = message.indexOf(row); at !== -1; at = message.indexOf(row, at + row.length)) rows++;
   return rows === tensors;
 }

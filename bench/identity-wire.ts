@@ -1,81 +1,46 @@
 // The identity workload on the wire: model `Identity`, inputs a and b, outputs c and d, each FP32 [1,16], in the three
 // forms that are measured, and the checks that an answer really carries the numbers that were sent.
-// The values are quarters: exact in float32 and short as text, so both sides of a JSON comparison print the same digits.
+// The values are quarters: exact in float32 and short as text, so both sides of a JSON comparison print the same digits. Each
+// request has its own id and the same numbers in another order, so that all requests are equally long.
 
-import { lengthDelimited, packedIntegers, readFields } from './protobuf-bytes.js';
+import { readFields } from './protobuf-bytes.js';
 import type { Field } from './protobuf-bytes.js';
+import type { HttpAnswer } from './real-clients.js';
+import { binaryForm, binaryRequestOf, bytesOf, grpcRequestOf, IDS, jsonForm, jsonTensor } from './tensor-wire.js';
+import type { HttpForm, WireTensor } from './tensor-wire.js';
 
 export const MODEL = 'Identity';
 export const ROW_LENGTH = 16;
 
-const a = Float32Array.from({ length: ROW_LENGTH }, (_, i) => i + 0.25);
-const b = Float32Array.from({ length: ROW_LENGTH }, (_, i) => -i - 0.5);
 const shape = [1, ROW_LENGTH];
-/** Of a and b. */
-export const VALUES = [a, b] as const;
 
-export interface HttpForm {
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body: Buffer;
-}
-
-function bytesOf(values: Float32Array): Buffer {
-  const bytes = Buffer.alloc(values.length * 4);
-  values.forEach((value, i) => bytes.writeFloatLE(value, i * 4));
-  return bytes;
-}
-
-function jsonTensor(name: string, values: Float32Array): object {
-  return { name, datatype: 'FP32', shape, data: [...values] };
-}
-
-function binaryTensor(name: string): object {
-  return { name, datatype: 'FP32', shape, parameters: { binary_data_size: ROW_LENGTH * 4 } };
-}
-
-function jsonForm(value: object): HttpForm {
-  return { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(value)) };
-}
-
-function binaryForm(header: object): HttpForm {
-  const json = Buffer.from(JSON.stringify(header));
-  return {
-    headers: {
-      'content-type': 'application/octet-stream',
-      'inference-header-content-length': String(json.length),
-    },
-    body: Buffer.concat([json, bytesOf(a), bytesOf(b)]),
-  };
-}
-
-export const jsonRequest: HttpForm = jsonForm({ inputs: [jsonTensor('a', a), jsonTensor('b', b)] });
-export const binaryRequest: HttpForm = binaryForm({
-  inputs: [binaryTensor('a'), binaryTensor('b')],
-  parameters: { binary_data_output: true },
+/** Of a and b, for each request. */
+export const VALUES = IDS.map((_, k) => {
+  const from = (i: number): number => (i + k) % ROW_LENGTH;
+  return [
+    Float32Array.from({ length: ROW_LENGTH }, (_, i) => from(i) + 0.25),
+    Float32Array.from({ length: ROW_LENGTH }, (_, i) => -from(i) - 0.5),
+  ] as const;
 });
 
-// What the floor servers answer: the answers of the real one, byte for byte in size.
-const answerHead = { model_name: MODEL, model_version: '1' };
-export const jsonAnswer: HttpForm = jsonForm({ ...answerHead, outputs: [jsonTensor('c', a), jsonTensor('d', b)] });
-export const binaryAnswer: HttpForm = binaryForm({ ...answerHead, outputs: [binaryTensor('c'), binaryTensor('d')] });
+const tensorsOf = (names: readonly string[], k: number): readonly WireTensor[] =>
+  names.map((name, i) => ({ name, shape, bytes: bytesOf(VALUES[k]![i]!) }));
+const INPUTS = IDS.map((_, k) => tensorsOf(['a', 'b'], k));
 
-function grpcTensor(name: string): Buffer {
-  const fields = [lengthDelimited(1, name), lengthDelimited(2, 'FP32'), packedIntegers(3, shape)];
-  return lengthDelimited(5, Buffer.concat(fields));
-}
+export const jsonRequests: readonly HttpForm[] = INPUTS.map((inputs, k) =>
+  jsonForm({ id: IDS[k], inputs: inputs.map(jsonTensor) }),
+);
+export const binaryRequests: readonly HttpForm[] = INPUTS.map((inputs, k) => binaryRequestOf(inputs, IDS[k]!));
+/** For any model that takes such tensors. */
+export const grpcRequestsOf = (model: string): readonly Buffer[] =>
+  INPUTS.map((inputs, k) => grpcRequestOf(model, inputs, IDS[k]!));
+export const grpcRequests: readonly Buffer[] = grpcRequestsOf(MODEL);
 
-/** A ModelInferRequest with raw_input_contents, for any model that takes such tensors. */
-export function grpcRequestOf(model: string): Buffer {
-  return Buffer.concat([
-    lengthDelimited(1, model),
-    grpcTensor('a'),
-    grpcTensor('b'),
-    lengthDelimited(7, bytesOf(a)),
-    lengthDelimited(7, bytesOf(b)),
-  ]);
-}
-
-export const grpcRequest: Buffer = grpcRequestOf(MODEL);
+// What the floor servers answer to all: the answer of the real one to the first request, byte for byte in size.
+const answerHead = { id: IDS[0], model_name: MODEL, model_version: '1' };
+const outputs = tensorsOf(['c', 'd'], 0);
+export const jsonAnswer: HttpForm = jsonForm({ ...answerHead, outputs: outputs.map(jsonTensor) });
+export const binaryAnswer: HttpForm = binaryForm('outputs', outputs, answerHead);
 
 function expectEqual(what: string, got: unknown, expected: unknown): void {
   const [left, right] = [JSON.stringify(got), JSON.stringify(expected)];
@@ -89,28 +54,39 @@ interface AnsweredTensor {
   readonly data?: unknown;
 }
 
-function outputsOf(json: string): readonly AnsweredTensor[] {
-  const answer = JSON.parse(json) as { readonly model_name?: unknown; readonly outputs?: unknown };
+function outputsOf(json: string, k: number): readonly AnsweredTensor[] {
+  const answer = JSON.parse(json) as {
+    readonly id?: unknown;
+    readonly model_name?: unknown;
+    readonly outputs?: unknown;
+  };
   expectEqual('model_name', answer.model_name, MODEL);
+  expectEqual('id', answer.id, IDS[k]);
   if (!Array.isArray(answer.outputs)) throw new Error(`wrong answer: outputs is ${JSON.stringify(answer.outputs)}`);
-  const outputs = answer.outputs as readonly AnsweredTensor[];
-  const described = outputs.map((output) => [output.name, output.datatype, output.shape]);
+  const given = answer.outputs as readonly AnsweredTensor[];
+  const described = given.map((output) => [output.name, output.datatype, output.shape]);
   expectEqual('the list of outputs', described, [
     ['c', 'FP32', shape],
     ['d', 'FP32', shape],
   ]);
-  return outputs;
+  return given;
 }
 
-export function checkJsonAnswer(body: Buffer): void {
-  const data = outputsOf(body.toString()).map((output) => output.data);
-  expectEqual('the data of c and d', data, [[...a], [...b]]);
+/** `k` is the number of the request. */
+export function checkJsonAnswer({ body }: Pick<HttpAnswer, 'body'>, k: number): void {
+  const data = outputsOf(body.toString(), k).map((output) => output.data);
+  expectEqual(
+    'the data of c and d',
+    data,
+    VALUES[k]!.map((values) => [...values]),
+  );
 }
 
-export function checkBinaryAnswer(body: Buffer, headerLength: number): void {
-  outputsOf(body.toString('utf8', 0, headerLength));
+export function checkBinaryAnswer({ headers, body }: HttpAnswer, k: number): void {
+  const headerLength = Number(headers['inference-header-content-length']);
+  outputsOf(body.toString('utf8', 0, headerLength), k);
   const tail = body.subarray(headerLength).toString('hex');
-  expectEqual('the binary data of c and d', tail, Buffer.concat([bytesOf(a), bytesOf(b)]).toString('hex'));
+  expectEqual('the binary data of c and d', tail, Buffer.concat(VALUES[k]!.map(bytesOf)).toString('hex'));
 }
 
 function texts(fields: readonly Field[], number: number, encoding: 'utf8' | 'hex'): readonly string[] {
@@ -120,18 +96,21 @@ function texts(fields: readonly Field[], number: number, encoding: 'utf8' | 'hex
 }
 
 /** Checks a ModelInferResponse. */
-export function checkGrpcAnswer(message: Buffer): void {
+export function checkGrpcAnswer(message: Buffer, k: number): void {
   const fields = readFields(message);
   expectEqual('model_name', texts(fields, 1, 'utf8'), [MODEL]);
+  expectEqual('id', texts(fields, 3, 'utf8'), [IDS[k]]);
   const tensors = fields.filter((field) => field.number === 5).map((field) => readFields(field.value as Buffer));
   const described = tensors.map((tensor) => [1, 2].map((number) => texts(tensor, number, 'utf8')[0]));
   expectEqual('the list of outputs', described, [
     ['c', 'FP32'],
     ['d', 'FP32'],
   ]);
-  expectEqual('raw_output_contents', texts(fields, 6, 'hex'), [bytesOf(a).toString('hex'), bytesOf(b).toString('hex')]);
+  const contents = VALUES[k]!.map((values) => bytesOf(values).toString('hex'));
+  expectEqual('raw_output_contents', texts(fields, 6, 'hex'), contents);
 }
 
-export function checkSameBytes(got: Buffer, expected: Buffer): void {
-  expectEqual('the answer', got.toString('latin1'), expected.toString('latin1'));
+/** Of a server that gives each gRPC message back. */
+export function checkEcho(message: Buffer, k: number): void {
+  expectEqual('the answer', message.toString('latin1'), grpcRequests[k]!.toString('latin1'));
 }

@@ -2,7 +2,8 @@
 // on all of them alike, and figures can be compared round by round.
 
 import type { Usage } from './control-channel.js';
-import type { LoadReport, LoadTarget } from './load/load-run.js';
+import type { LoadTarget } from './load/load-run.js';
+import type { LoadReport } from './load/load-window.js';
 import { loadAverage } from './machine.js';
 
 /** What a measurement needs of a process, whoever started it. */

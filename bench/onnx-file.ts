@@ -5,9 +5,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-import { bytesOf } from './onnx-network.js';
 import type { NetworkNode, NetworkTensor, NetworkWeight, OnnxNetwork } from './onnx-network.js';
 import { integer, lengthDelimited, packedIntegers } from './protobuf-bytes.js';
+import { bytesOf } from './tensor-wire.js';
 
 const FLOAT = 1; // TensorProto.DataType
 const INTS = 7; // AttributeProto.AttributeType

@@ -49,7 +49,3 @@ export function quarters(count: number): Float32Array {
 export function relu(values: Float32Array): Float32Array {
   return values.map((value) => Math.max(0, value));
 }
-
-export function bytesOf(values: Float32Array): Buffer {
-  return Buffer.from(values.buffer, values.byteOffset, values.byteLength);
-}

@@ -45,7 +45,7 @@ export interface Sink {
 
 interface Engine {
   readonly repository: {
-    add(config: object): { loaded(): void; readonly model: { addInstance(instance: Instance): void } };
+    add(config: object): { serve(opening: { readonly instances: readonly Instance[] }): void };
   };
   infer(request: InferRequest, sink: Sink): unknown;
   started(): void;
@@ -64,7 +64,7 @@ interface Services {
 
 interface Modules {
   'model/complete-model.js': { readonly completeModelConfig: (spec: object, instances: number) => object };
-  'model/paced-work.js': { readonly finishPaced: <T>(work: Paced<T>) => T };
+  'pacing/paced-work.js': { readonly finishPaced: <T>(work: Paced<T>) => T };
   'protocol/grpc/decode-infer-request.js': {
     readonly decodeInferRequest: (message: Buffer) => Paced<Form<{ readonly request: InferRequest }>>;
   };

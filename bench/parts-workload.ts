@@ -3,7 +3,7 @@
 
 import { batch } from 'tstriton';
 
-import { binaryRequest, MODEL, VALUES } from './identity-wire.js';
+import { binaryRequests, MODEL, VALUES } from './identity-wire.js';
 import type { ExecutionRequest, InferResponse, Tensor } from './parts-build.js';
 
 export const SPEC = {
@@ -14,10 +14,10 @@ export const SPEC = {
   inferFunc: batch(({ a, b }) => ({ c: a!, d: b! })),
 } as const;
 
-export const HEADER_LENGTH = binaryRequest.headers['inference-header-content-length']!;
+export const HEADER_LENGTH = binaryRequests[0]!.headers['inference-header-content-length']!;
 
 function tensorsNamed(names: readonly string[]): readonly Tensor[] {
-  return VALUES.map((values, i) => ({
+  return VALUES[0]!.map((values, i) => ({
     name: names[i]!,
     datatype: 'FP32',
     shape: [1, values.length],

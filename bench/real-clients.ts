@@ -6,7 +6,7 @@ import type { MethodDefinition } from '@grpc/grpc-js';
 import { request as httpRequest } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 
-import type { HttpForm } from './identity-wire.js';
+import type { HttpForm } from './tensor-wire.js';
 
 const same = (message: Buffer): Buffer => message;
 

@@ -5,12 +5,36 @@ import { spawnSync } from 'node:child_process';
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 
-import type { KeptRun } from './run-suite.js';
+import type { Comparison } from './comparison.js';
+import type { Goal } from './goals.js';
+import type { Machine } from './machine.js';
+import { withPeerFigures } from './page/peer-figures.js';
+import type { SuiteOptions } from './suite.js';
 
 // Compiled, this module is build/bench/results-file.js.
 const PACKAGE = new URL('../../', import.meta.url);
 const folderOf = (isQuick: boolean): string => (isQuick ? 'build/bench-quick/' : 'bench/results/');
 const NAME = /^(.+)-\d{4}-\d\d-\d\dT\d{6}Z\.json$/;
+
+/** What a results file has, beside the options of the run. */
+export interface KeptRun {
+  readonly suite: string;
+  /** Of the run's end, ISO 8601. */
+  readonly date: string;
+  readonly commit: string;
+  readonly machine: Machine;
+  readonly timing: SuiteOptions['timing'];
+  readonly pinning: { readonly note: string };
+  readonly only?: readonly string[] | undefined;
+  readonly loadAverage: { readonly before: readonly number[]; readonly after: readonly number[] };
+  /** How long the run took. */
+  readonly seconds: number;
+  readonly errors: number;
+  /** What was printed. */
+  readonly report: string;
+  readonly goals: readonly Goal[];
+  readonly comparisons: readonly Comparison[];
+}
 
 /** Returns the file's path relative to the package. */
 export async function writeResults(suite: string, isQuick: boolean, results: object): Promise<string> {
@@ -47,7 +71,19 @@ export async function writePage(isQuick: boolean, files: Readonly<Record<string,
   const folder = isQuick ? folderOf(true) : 'docs/';
   await mkdir(new URL(folder, PACKAGE), { recursive: true });
   for (const [name, text] of Object.entries(files)) await writeFile(new URL(`${folder}${name}`, PACKAGE), text);
+  const benchmarks = files['benchmarks.md'];
+  if (!isQuick && benchmarks !== undefined) await refreshFigures(benchmarks);
   return `${folder}${Object.keys(files)[0]}`;
+}
+
+/** Pages with tables that `withPeerFigures` makes. */
+export const PAGES_WITH_FIGURES = ['README.md', 'docs/comparison.md'];
+
+export async function refreshFigures(benchmarks: string): Promise<void> {
+  for (const path of PAGES_WITH_FIGURES) {
+    const page = new URL(path, PACKAGE);
+    await writeFile(page, await withPeerFigures(await readFile(page, 'utf8'), benchmarks));
+  }
 }
 
 /** The commit of the working tree, `+` behind it when files differ from it. */
@@ -59,6 +95,6 @@ export function commitMeasured(): string {
   const commit = git('rev-parse', '--short=9', 'HEAD');
   if (commit === undefined) return 'unknown';
   // What a run itself writes is no difference.
-  const differs = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs');
+  const differs = git('status', '--porcelain', '--', '.', ':!bench/results', ':!docs', ':!README.md');
   return differs === '' ? commit : `${commit}+`;
 }

@@ -1,33 +1,11 @@
 // One run of a suite: what it prints, and the file that keeps it.
 
 import { describeMachine, loadAverage } from './machine.js';
-import type { Machine } from './machine.js';
 import { commitMeasured, writeResults } from './results-file.js';
-import type { Comparison } from './comparison.js';
-import type { Goal } from './goals.js';
 import type { Suite, SuiteOptions } from './suite.js';
 
-const QUIET = 0.5; // one-minute load average before the run
-
-/** What a results file has, beside the options of the run. */
-export interface KeptRun {
-  readonly suite: string;
-  /** Of the run's end, ISO 8601. */
-  readonly date: string;
-  readonly commit: string;
-  readonly machine: Machine;
-  readonly timing: SuiteOptions['timing'];
-  readonly pinning: { readonly note: string };
-  readonly only?: readonly string[] | undefined;
-  readonly loadAverage: { readonly before: readonly number[]; readonly after: readonly number[] };
-  /** How long the run took. */
-  readonly seconds: number;
-  readonly errors: number;
-  /** What was printed. */
-  readonly report: string;
-  readonly goals: readonly Goal[];
-  readonly comparisons: readonly Comparison[];
-}
+/** One-minute load average before a run. */
+export const QUIET = 0.5;
 
 /** Returns the number of errors. */
 export async function runSuite(

@@ -3,11 +3,11 @@
 import { Triton, TritonError } from 'tstriton';
 
 import { askAddSub } from './add-sub/client.js';
-import { bindAddSub } from './add-sub/serve.js';
+import { bindAddSub } from './add-sub/server.js';
 import { askLanguageId, firstWords, type Answer } from './language-id/client.js';
-import { bindLanguageId } from './language-id/serve.js';
+import { bindLanguageId } from './language-id/server.js';
 import { askLinear } from './linear/client.js';
-import { bindLinear, IN_FEATURES } from './linear/serve.js';
+import { bindLinear, IN_FEATURES } from './linear/server.js';
 
 // The story says what the log would say of a start; warnings and errors are still logged.
 const triton = new Triton({ logInfo: false });
@@ -21,6 +21,7 @@ async function tell(): Promise<void> {
   const metrics = `http://localhost:${triton.metricsPort}/metrics`;
   console.log(`Three models are served: AddSub, Linear and LanguageId.
   HTTP ${http}   gRPC ${grpc}   metrics ${metrics}
+Open ${http}/ in a browser to see and try them.
 
 AddSub adds two vectors and subtracts them. A client asked over HTTP and over gRPC:`);
   for (const url of [http, grpc]) await askAddSub(url);
@@ -43,7 +44,7 @@ The server goes on until Ctrl-C. Try in another terminal:
   curl ${http}/v2/models/AddSub/infer -d '{"inputs":[{"name":"a","datatype":"FP32","shape":[1,2],"data":[1,2]},{"name":"b","datatype":"FP32","shape":[1,2],"data":[3,4]}]}'
   curl ${http}/v2/models/LanguageId/generate -d '{"text":"Wo ist der Bahnhof?"}'
   curl -s ${metrics} | grep nv_inference_exec_count
-Then read examples/add-sub/serve.ts, the smallest of the three, and docs/quick-start.md.`);
+Then read examples/add-sub/server.ts, the smallest of the three, and docs/quick-start.md.`);
 }
 
 /** The first answer of each language, in the order of the languages. */

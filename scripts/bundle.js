@@ -1,6 +1,6 @@
 // Makes one file of a compiled module and everything that it imports. Packages stay imports.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join } from 'node:path';
+import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
 
 import { rolldown } from 'rolldown';
 
@@ -18,15 +18,32 @@ const sourceMaps = {
 };
 
 /**
- * Replaces the module by its bundle. What is imported late becomes a file beside it, one for all: of several, what they
- * share with the first would be split off from it. Node's own modules stay imports.
+ * Modules that stay what they are, beside the bundle of `module`: what is loaded already, and the files of the page. A copy of those
+ * would be larger than the rest of what is imported late.
  * @param {string} module
+ * @param {ReadonlySet<string>} loaded
  */
-export async function bundle(module) {
-  const name = basename(module, '.js');
-  /** What a start loads. */
-  const early = new Set();
-  const reach = {
+function staying(module, loaded) {
+  return {
+    name: 'modules that stay',
+    /** @param {string} id @param {string | undefined} importer */
+    resolveId(id, importer) {
+      if (importer === undefined || !id.startsWith('.')) return null;
+      const imported = resolve(dirname(importer), id);
+      if (!loaded.has(imported) && basename(id) !== 'page-files.js') return null;
+      const path = relative(dirname(module), imported);
+      return { id: path.startsWith('.') ? path : `./${path}`, external: /** @type {const} */ (true) };
+    },
+  };
+}
+
+/**
+ * Adds to `early` what an import of the module loads at once.
+ * @param {string} module
+ * @param {Set<string>} early
+ */
+function reaching(module, early) {
+  return {
     name: 'what is imported at once',
     /** @this {import('rolldown').PluginContext} */
     buildEnd() {
@@ -38,12 +55,43 @@ export async function bundle(module) {
       }
     },
   };
+}
+
+/** @param {string} id */
+const isPackage = (id) => !id.startsWith('.') && !isAbsolute(id);
+
+/**
+ * The modules that an import of a module loads at once.
+ * @param {string} module
+ */
+async function loadedWith(module) {
+  const early = new Set();
+  const build = await rolldown({ input: module, external: isPackage, plugins: [reaching(module, early)] });
+  try {
+    await build.generate();
+  } finally {
+    await build.close();
+  }
+  return early;
+}
+
+/**
+ * Replaces the module by its bundle. What is imported late becomes a file beside it, one for all: of several, what they
+ * share with the first would be split off from it. Node's own modules stay imports.
+ * @param {string} module
+ * @param {string} [importer] imports the module late, in the same thread. What it has loaded by then stays imports too.
+ */
+export async function bundle(module, importer) {
+  const name = basename(module, '.js');
+  const loaded = importer === undefined ? new Set() : await loadedWith(importer);
+  /** What a start loads. */
+  const early = new Set();
   const build = await rolldown({
     input: { [name]: module },
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
-    external: (id) => !id.startsWith('.') && !isAbsolute(id),
-    plugins: [sourceMaps, reach],
+    external: isPackage,
+    plugins: [sourceMaps, reaching(module, early), staying(module, loaded)],
     onLog(level, log) {
       if (level === 'warn') throw new Error(`bundling ${module}: ${log.message}`);
     },
@@ -53,6 +101,8 @@ export async function bundle(module) {
       dir: dirname(module),
       format: 'esm',
       sourcemap: true,
+      // The map of each module has its text.
+      sourcemapExcludeSources: true,
       // Comments are a third of the text, and a start reads all of it.
       comments: false,
       chunkFileNames: `${name}-[name].js`,
@@ -81,18 +131,31 @@ const smallTables = {
 };
 
 /**
- * Writes the client of a compiled package for where there is no Node, `client/browser.js`: its entry as it is, but for the
- * modules that have a counterpart for browsers, and Node's `Buffer`.
+ * Writes a compiled package's entries for where there is no Node, the client as `client/browser.js` and what declarations need as
+ * `browser.js`: each as it is, but for the modules that have a counterpart for browsers, and Node's `Buffer`.
  * @param {string} folder of the compiled package
  */
 export async function bundleForBrowsers(folder) {
+  await bundleForBrowser(folder, 'client/index.js');
+  await bundleForBrowser(folder, 'browser.js');
+}
+
+/**
+ * @param {string} folder of the compiled package
+ * @param {string} entry in it; what is written lies beside it
+ */
+async function bundleForBrowser(folder, entry) {
   const client = join(folder, 'client');
   const counterparts = new Map([
-    ['node:buffer', join(client, 'browser-buffer.js')],
-    ['./open-transport.js', join(client, 'open-fetch-transport.js')],
+    ['node:buffer', join(client, 'browser/browser-buffer.js')],
+    ['./open-transport.js', join(client, 'browser/open-fetch-transport.js')],
+    ['./infer-sequence.js', join(client, 'browser/no-streams.js')],
+    ['./infer-stream.js', join(client, 'browser/no-streams.js')],
+    ['./number-data.js', join(client, 'browser/browser-number-data.js')],
+    ['../../protocol/http/known-headers.js', join(client, 'browser/no-known-headers.js')],
   ]);
   const build = await rolldown({
-    input: { browser: join(client, 'index.js') },
+    input: { browser: join(folder, entry) },
     platform: 'browser',
     transform: { inject: { Buffer: ['node:buffer', 'Buffer'] } },
     plugins: [
@@ -115,7 +178,7 @@ export async function bundleForBrowsers(folder) {
   try {
     // Annotations let the bundlers of others leave out what is not used.
     const comments = { legal: false, annotation: true, jsdoc: false };
-    await build.write({ dir: client, format: 'esm', sourcemap: true, comments });
+    await build.write({ dir: dirname(join(folder, entry)), format: 'esm', sourcemap: true, comments });
   } finally {
     await build.close();
   }

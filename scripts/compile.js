@@ -1,6 +1,7 @@
 // Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder> [module to bundle...]`.
-// A module to bundle, by its path in the folder, is made one file with all that it imports; `--browser` among them makes
-// the client for browsers.
+// A module to bundle, by its path in the folder, is made one file with all that it imports. After `--late` it is one that the
+// package's entry imports late, and the file has only what that has not loaded. `--browser` makes the client for browsers, and
+// `--page` the page.
 // The compiler writes beside the folder and the result then takes its place, so that what no longer has a source
 // disappears, a failed compile changes nothing, and a process reading the folder meanwhile never finds it half written.
 import { spawnSync } from 'node:child_process';
@@ -8,6 +9,7 @@ import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
+import { buildPage } from './build-page.js';
 import { bundle, bundleForBrowsers } from './bundle.js';
 
 const [project, folder, ...bundles] = process.argv.slice(2);
@@ -28,9 +30,12 @@ try {
   });
   if (error !== undefined) throw error;
   if (status === 0) {
+    let importer;
     for (const module of bundles) {
       if (module === '--browser') await bundleForBrowsers(next);
-      else await bundle(join(next, module));
+      else if (module === '--page') await buildPage(next);
+      else if (module === '--late') importer = join(next, 'index.js');
+      else await bundle(join(next, module), importer);
     }
     if (existsSync(target)) renameSync(target, previous);
     renameSync(next, target);

@@ -14,22 +14,30 @@ describe('TritonError', () => {
     expect(Object.hasOwn(new TritonError('INTERNAL', 'x'), 'cause')).toBe(false);
   });
 
-  it('has the codes of TRITONSERVER_Error_Code', () => {
-    expect([...ERROR_CODES].sort()).toEqual([
-      'ALREADY_EXISTS',
-      'CANCELLED',
-      'INTERNAL',
-      'INVALID_ARG',
-      'NOT_FOUND',
-      'UNAVAILABLE',
-      'UNKNOWN',
-      'UNSUPPORTED',
-    ]);
+  it.each([
+    ['UNKNOWN', 400],
+    ['INTERNAL', 500],
+    ['NOT_FOUND', 404],
+    ['INVALID_ARG', 400],
+    ['UNAVAILABLE', 503],
+    ['UNSUPPORTED', 501],
+    ['ALREADY_EXISTS', 400],
+    ['CANCELLED', 400],
+    ['DEADLINE_EXCEEDED', 504],
+    ['UNAUTHENTICATED', 401],
+    ['PERMISSION_DENIED', 403],
+    ['TOO_LARGE', 413],
+  ] as const)('has the code %s with the HTTP status %i', (code, status) => {
+    expect(new TritonError(code, 'x')).toMatchObject({ code, status });
+  });
+
+  it('has the codes of TRITONSERVER_Error_Code, and four that clients tell apart', () => {
+    expect(ERROR_CODES).toHaveLength(8 + 4);
   });
 
   it('shows nothing of its brand to whoever lists or prints it', () => {
     const error = new TritonError('INTERNAL', 'x');
-    expect(Object.keys(error).sort()).toEqual(['code', 'name']);
+    expect(Object.keys(error).sort()).toEqual(['code', 'name', 'status']);
   });
 });
 

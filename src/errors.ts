@@ -1,18 +1,25 @@
-// The one error type that crosses module borders, with Triton's own error codes
-// (TRITONSERVER_Error_Code). Each protocol maps a code to its status in one total table of its own.
+// The one error type that crosses module borders. Its codes are Triton's own (TRITONSERVER_Error_Code), and four more that clients
+// tell apart. The table below has the HTTP status of each; gRPC has a total table of its own.
 
-export const ERROR_CODES = [
-  'UNKNOWN',
-  'INTERNAL',
-  'NOT_FOUND',
-  'INVALID_ARG',
-  'UNAVAILABLE',
-  'UNSUPPORTED',
-  'ALREADY_EXISTS',
-  'CANCELLED',
-] as const;
+/** The first eight are Triton's HttpCodeFromError. */
+export const HTTP_STATUS = {
+  UNKNOWN: 400,
+  INTERNAL: 500,
+  NOT_FOUND: 404,
+  INVALID_ARG: 400,
+  UNAVAILABLE: 503,
+  UNSUPPORTED: 501,
+  ALREADY_EXISTS: 400,
+  CANCELLED: 400,
+  DEADLINE_EXCEEDED: 504,
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  TOO_LARGE: 413,
+} as const;
 
-export type ErrorCode = (typeof ERROR_CODES)[number];
+export type ErrorCode = keyof typeof HTTP_STATUS;
+
+export const ERROR_CODES = Object.keys(HTTP_STATUS) as readonly ErrorCode[];
 
 // Shared through the global symbol registry, so that two copies of the package recognise each other's errors.
 const BRAND = Symbol.for('tstriton.TritonError');
@@ -22,19 +29,22 @@ export interface TritonErrorOptions {
 }
 
 /**
- * What every failing call of TSTriton throws or rejects with.
- * A callable may throw one itself: its code decides the status that the client gets.
+ * Every failing call of TSTriton throws or rejects with this error. A callable may throw one itself: its code decides
+ * the status that the client gets.
  *
  * @example
  * throw new TritonError('INVALID_ARG', `temperature must be positive, got ${temperature}`);
  */
 export class TritonError extends Error {
   readonly code: ErrorCode;
+  /** The HTTP status of the code, whatever carried the error. The error of an answer over HTTP has the answer's own. */
+  readonly status: number;
 
   constructor(code: ErrorCode, message: string, options?: TritonErrorOptions) {
     super(message, options);
     this.name = 'TritonError';
     this.code = code;
+    this.status = HTTP_STATUS[code];
     Object.defineProperty(this, BRAND, { value: true });
   }
 
@@ -44,8 +54,8 @@ export class TritonError extends Error {
   }
 
   /**
-   * Turns anything that was caught into a TritonError: the only place where that happens. Never throws, and what it
-   * gives can be read. The original is kept as `cause` for the log; its stack never reaches a client.
+   * Turns any caught value into a TritonError; nothing else does so. Never throws, and returns an error with readable
+   * members. It keeps the original as `cause` for the log; the stack never reaches a client.
    */
   static from(value: unknown, code: ErrorCode = 'INTERNAL'): TritonError {
     if (TritonError.is(value) && isReadable(value)) return value;
@@ -55,12 +65,17 @@ export class TritonError extends Error {
   }
 }
 
+/** Gives the error the status of the answer that it came with. Returns the error. */
+export function withStatus<E extends TritonError>(error: E, status: number): E {
+  return Object.assign(error, { status });
+}
+
 /** What is wrong with what a user or a client gave. */
 export function invalidArg(message: string, options?: TritonErrorOptions): TritonError {
   return new TritonError('INVALID_ARG', message, options);
 }
 
-// Whatever is asked of a proxy may throw.
+// Any access to a proxy may throw.
 function hasBrand(value: unknown, brand: symbol): boolean {
   try {
     return typeof value === 'object' && value !== null && brand in value;
@@ -69,7 +84,7 @@ function hasBrand(value: unknown, brand: symbol): boolean {
   }
 }
 
-/** Whether what answers and logs need of an error is there: it may be made by hand, with getters that throw. */
+/** Whether answers and logs can read the error. A hand-made error may have getters that throw. */
 function isReadable(error: TritonError): boolean {
   try {
     const parts: readonly unknown[] = [error.code, error.message, error.cause];
@@ -102,7 +117,7 @@ function messageIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? (value as { readonly message?: unknown }).message : undefined;
 }
 
-/** What the log says of an error: the stack of what was thrown, under the message where that says more. */
+/** The log's text of an error: the original stack, under the error's message where that says more. */
 export function logTextOf(error: TritonError): string {
   const { cause, message } = error;
   const stack = stackOf(cause);
@@ -112,7 +127,7 @@ export function logTextOf(error: TritonError): string {
   return frames < 0 ? message : message + stack.slice(frames);
 }
 
-/** The stack of what may be an error. Never throws. */
+/** The stack of a thrown value, if it has one. Never throws. */
 export function stackOf(thrown: unknown): string | undefined {
   try {
     const { stack } = thrown as { readonly stack?: unknown };
@@ -125,8 +140,8 @@ export function stackOf(thrown: unknown): string | undefined {
 const UNRECOVERABLE = Symbol.for('tstriton.TritonUnrecoverableError');
 
 /**
- * What a callable throws when no further inference is possible: its requests are answered, then the server shuts
- * down, so that whatever supervises the process can start it anew. PyTriton's PyTritonUnrecoverableError.
+ * A callable throws this error when no further inference is possible. The server answers the callable's requests and
+ * shuts down, so that a supervisor can restart the process. PyTriton's PyTritonUnrecoverableError.
  *
  * @example
  * throw new TritonUnrecoverableError('the device was lost', { cause: error });
@@ -153,7 +168,7 @@ export function reworded(error: TritonError, message: string): TritonError {
     : new TritonError(code, message, options);
 }
 
-/** Fails one request, never the process: a broken invariant of our own. */
+/** Throws when an invariant of our own is broken. This fails one request, never the process. */
 export function assert(condition: unknown, invariant: string): asserts condition {
   if (!condition) throw new TritonError('INTERNAL', `this is a bug in TSTriton: ${invariant}`);
 }

@@ -1,7 +1,7 @@
-// The server's log: which entries are written, and their text. In Triton's formats, `I1120 18:05:56.123000 4711] message`
-// or with a time of ISO 8601, messages that come from outside are kept on one line; the frames of a stack have lines of
-// their own, which begin with spaces as no entry does. As JSON an entry is one line. What is written may change while the
-// server runs (the logging extension).
+// Decides which entries the server's log writes, and makes their text. In Triton's formats,
+// `I1120 18:05:56.123000 4711] message` or with a time of ISO 8601, a message from outside stays on one line. The
+// frames of a stack have lines of their own, which begin with spaces; no entry does. As JSON an entry is one line. The
+// logging extension may change the settings while the server runs.
 
 export type LogLevel = 'error' | 'warning' | 'info' | 'verbose';
 
@@ -9,7 +9,7 @@ export const LOG_FORMATS = ['default', 'ISO8601', 'json'] as const;
 
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** What is written and how. */
+/** Which entries are written, and in which format. */
 export interface LogSettings {
   readonly error: boolean;
   readonly warning: boolean;
@@ -19,7 +19,7 @@ export interface LogSettings {
   readonly format: LogFormat;
 }
 
-const DEFAULT_LOG_SETTINGS: LogSettings = {
+export const DEFAULT_LOG_SETTINGS: LogSettings = {
   error: true,
   warning: true,
   info: true,
@@ -39,7 +39,7 @@ export interface LogSink {
   write(entry: LogEntry): void;
 }
 
-/** A logger of the user's, that of the console or of a library, which gets the messages as they are. */
+/** The user's own logger, such as the console or a library's. It gets unescaped messages. */
 export interface ExternalLogger {
   /** Gets the verbose entries. */
   debug(message: string): void;
@@ -50,25 +50,25 @@ export interface ExternalLogger {
 
 /** Hands on the entries that its settings let through. */
 export class ServerLogger {
+  /** Verbose lines above this level are not written, so they need not be made. */
+  verboseLevel: number;
   readonly #sink: LogSink;
   #settings: LogSettings;
 
   constructor(sink: LogSink, settings: Partial<LogSettings> = {}) {
     this.#sink = sink;
     this.#settings = { ...DEFAULT_LOG_SETTINGS, ...settings };
+    this.verboseLevel = this.#settings.verboseLevel;
   }
 
   get settings(): LogSettings {
     return this.#settings;
   }
 
-  get verboseLevel(): number {
-    return this.#settings.verboseLevel;
-  }
-
-  /** Changes what is mentioned. */
+  /** Changes the given settings. */
   configure(settings: Partial<LogSettings>): void {
     this.#settings = { ...this.#settings, ...settings };
+    this.verboseLevel = this.#settings.verboseLevel;
   }
 
   error(message: string): void {
@@ -106,7 +106,7 @@ export function logLine({ level, message, format }: LogEntry): string {
   }
 }
 
-// JSON leaves some of what breaks lines, or drives terminals, as it is.
+// JSON does not escape all characters that break lines or drive terminals.
 function jsonLine(members: Readonly<Record<string, string | number>>): string {
   return escapeControls(JSON.stringify(members));
 }

@@ -1,4 +1,4 @@
-// The class that users hold: binds models, runs the server, stops it. What a run is, `server/server-life.ts` knows.
+// `Triton` is the users' class: it binds models, runs the server and stops it. `server/server-life.ts` manages one run.
 
 import { inspect, type InspectOptions } from 'node:util';
 
@@ -7,15 +7,18 @@ import type { TritonConfig } from './config/generated/triton-config.js';
 import { readTritonConfig } from './config/read-triton-config.js';
 import { invalidArg, TritonError } from './errors.js';
 import type { BoundModel } from './model/bound-model.js';
-import { checkMembers } from './model/check.js';
+import { checkMembers } from './checks/check.js';
+import { OPEN_TRANSPORT } from './in-process/open-transport.js';
 import type { TensorSpecs } from './model/tensor-spec.js';
 import { RUN_IN_PROCESS } from './server/in-process.js';
+import { refusedStart } from './server/importing-models.js';
 import { ModelBinding } from './server/model-binding.js';
+import type { FetchHandler, HandlerOptions, NodeHandler } from './server/mount.js';
 import { type BindOptions, ModelBindings } from './server/model-bindings.js';
 import { ServerLife } from './server/server-life.js';
 import { serverOptions } from './server/server-options.js';
 
-/** As shells give it to a process that SIGINT ended. */
+/** Shells report this code for a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
 /** How long the program may go on after `serve()`, where a model's code would keep the process alive. */
 const LEFT_BEHIND_MILLISECONDS = 250;
@@ -39,22 +42,21 @@ export class Triton {
   readonly #bindings = new ModelBindings((error) => this.#life.unrecoverable(error));
   readonly #life: ServerLife;
   /**
-   * Told of an unrecoverable error, when the server begins to shut down; `serve()` rejects with it as well. Also told,
-   * with UNAVAILABLE, when the server's thread has died, which is then started again.
+   * Called with an unrecoverable error when the server begins to shut down; `serve()` rejects with it as well. Also
+   * called, with UNAVAILABLE, when the server's thread has died; the thread then restarts.
    */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
   /**
-   * Options come from `config`, then from `TSTRITON_CONFIG_*` and `PYTRITON_TRITON_CONFIG_*` variables, then from
-   * the defaults. Throws INVALID_ARG for what is wrong, UNSUPPORTED for what this version does not serve.
+   * Options come from `config`, then from `TSTRITON_CONFIG_*` and `PYTRITON_TRITON_CONFIG_*` variables, then from the
+   * defaults. Throws INVALID_ARG for wrong options, UNSUPPORTED for options that this version does not serve.
    */
   constructor(config: TritonConfig = {}) {
     const read = readTritonConfig(config, process.env);
     this.#config = read.config;
     this.#accessToken = read.restrictions.accessToken;
     this.#life = new ServerLife({
-      config: read.config,
+      read,
       options: serverOptions(read),
-      warnings: read.warnings,
       bindings: this.#bindings,
       check: (binding) => this.#checkCache(binding),
       listener: () => this.onUnrecoverable?.bind(this),
@@ -62,10 +64,10 @@ export class Triton {
   }
 
   /**
-   * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the
-   * background, see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the
-   * name and version are taken. With `replace` a model that has them is replaced as {@link rebind} does it, in the
-   * background too: a cell of a notebook may be run again.
+   * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the background,
+   * see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the name and version are
+   * taken. With `replace` it replaces a model of this name and version in the background, as {@link rebind} does. So a
+   * cell of a notebook may run again.
    */
   bind<
     const I extends TensorSpecs,
@@ -80,10 +82,10 @@ export class Triton {
   }
 
   /**
-   * Replaces a bound model of the same name and version without dropping a request: new ones go to the new
-   * callable, those under way finish with the old one. Resolves when the last of them has ended; another `rebind` or
-   * `unbind` of the model need not wait for that. When the new model does not load, the old one stays. Rejects with NOT_FOUND
-   * when the name and version are not bound.
+   * Replaces a bound model of the same name and version without dropping a request. New requests go to the new
+   * callable, and requests under way finish with the old one. Resolves when the last of these has ended; another
+   * `rebind` or `unbind` of the model need not wait for that. When the new model does not load, the old one stays.
+   * Rejects with NOT_FOUND when the name and version are not bound.
    */
   async rebind<
     const I extends TensorSpecs,
@@ -97,8 +99,8 @@ export class Triton {
   }
 
   /**
-   * Serves a model no more: all its versions, or one. Resolves when its last request has ended. Throws NOT_FOUND
-   * when it is not bound.
+   * Stops serving a model: all its versions, or one. Resolves when its last request has ended. Throws NOT_FOUND when it
+   * is not bound.
    */
   async unbind(modelName: string, modelVersion?: number): Promise<void> {
     const { ended } = await this.#bindings.remove(modelName, modelVersion);
@@ -106,12 +108,43 @@ export class Triton {
   }
 
   /**
-   * Starts serving; resolves when all ports listen and every model is ready. Rejects with UNAVAILABLE when a
-   * port is taken, or with the reason why a model did not load; nothing is left open then. Keeps the process
-   * alive until {@link stop}.
+   * Starts serving; resolves when all ports listen and every model is ready. Rejects with UNAVAILABLE when a port is
+   * taken, or with the reason why a model did not load, and leaves nothing open. Keeps the process alive until {@link
+   * stop}.
    */
   run(): Promise<void> {
-    return this.#life.run();
+    return handled(refusedStart()) ?? this.#life.run();
+  }
+
+  /**
+   * Makes a handler that serves Triton's HTTP protocol inside another HTTP server: `node:http`, Express, Fastify. The
+   * server then runs in this thread, whatever `serverThread` says. Its own ports open as the options say: `allowHttp:
+   * false` leaves the HTTP port closed. Requests wait for nothing: before {@link run} and after {@link stop} they are
+   * answered with 503. Throws INVALID_ARG when the server runs already and had no handler.
+   *
+   * @example
+   * app.use(triton.handler());
+   */
+  handler(options: HandlerOptions = {}): NodeHandler {
+    return this.#life.mount.node(options);
+  }
+
+  /**
+   * As {@link handler}, for routers that pass on requests of the Fetch standard: Hono, Next.js.
+   *
+   * @example
+   * app.all('/v2/*', (context) => handler(context.req.raw));
+   */
+  fetchHandler(options: HandlerOptions = {}): FetchHandler {
+    return this.#life.mount.fetch(options);
+  }
+
+  /**
+   * For clients in this thread: `new ModelClient(triton, declaration)`. A client that is made before {@link run} has the
+   * server run in this thread, as {@link handler} does.
+   */
+  [OPEN_TRANSPORT](): unknown {
+    return this.#life.openTransport();
   }
 
   /** For `inProcess` of 'tstriton/testing'. */
@@ -120,11 +153,15 @@ export class Triton {
   }
 
   /**
-   * Runs until SIGINT or SIGTERM, then stops; a second signal ends the process at once, with exit code 130. A server that
-   * {@link run} has started goes on. Rejects as {@link run} does, and when the server dies of itself. After a signal the
-   * process ends soon when code of a model goes on that the stop did not wait for.
+   * Runs until SIGINT or SIGTERM, then stops; a second signal ends the process at once, with exit code 130. A server
+   * that {@link run} has started goes on. Rejects as {@link run} does, and when the server dies. After a signal the
+   * process ends soon, even when code of a model still runs.
    */
-  async serve(): Promise<void> {
+  serve(): Promise<void> {
+    return handled(refusedStart()) ?? this.#serve();
+  }
+
+  async #serve(): Promise<void> {
     let isSignalled = false;
     const onSignal = () => {
       if (this.#life.isStopping) process.exit(INTERRUPTED_EXIT_CODE);
@@ -143,9 +180,8 @@ export class Triton {
   }
 
   /**
-   * Stops serving: not ready at once, and after `shutdownDelaySecs` no new work; requests under way finish for up to
-   * `exitTimeoutSecs`.
-   * Idempotent. The models stay bound for the next {@link run}.
+   * Stops serving. The server is not ready at once, and takes no new work after `shutdownDelaySecs`. Requests under way
+   * may take up to `exitTimeoutSecs`. Idempotent. The models stay bound for the next {@link run}.
    */
   stop(): Promise<void> {
     return this.#life.stop();
@@ -164,9 +200,9 @@ export class Triton {
   }
 
   /**
-   * Looks for changes in `modelRepository` now, instead of when `repositoryPollSecs` have passed; resolves when what was new or
-   * changed is loaded, or has failed to load, and what is gone is unloaded. Rejects with UNAVAILABLE where `modelControlMode` is not
-   * `poll`, or the server does not run; INVALID_ARG when a repository cannot be read.
+   * Looks for changes in `modelRepository` now, instead of after `repositoryPollSecs`. Resolves when new and changed
+   * models are loaded or have failed to load, and removed models are unloaded. Rejects with UNAVAILABLE where
+   * `modelControlMode` is not `poll`, or the server does not run; INVALID_ARG when a repository cannot be read.
    */
   async pollModelRepository(): Promise<void> {
     if (this.#config.modelControlMode !== 'poll') throw new TritonError('UNAVAILABLE', 'polling is disabled');
@@ -179,8 +215,8 @@ export class Triton {
   }
 
   /**
-   * What clients send to reach the restricted endpoints, see `accessToken` of {@link TritonConfig}; undefined when
-   * `restrictedEndpoints` is empty.
+   * The token that clients send to reach the restricted endpoints, see `accessToken` of {@link TritonConfig}; undefined
+   * when `restrictedEndpoints` is empty.
    */
   get accessToken(): string | undefined {
     return this.#accessToken;
@@ -211,7 +247,7 @@ export class Triton {
     return this.#life.ports.sagemaker;
   }
 
-  /** For `console.log` and the like: what it does, its ports and its models. */
+  /** For `console.log` and similar: the state, the ports and the models. */
   [inspect.custom](depth: number, options: InspectOptions, show: typeof inspect): string {
     if (depth < 0) return '[Triton]';
     const ports = Object.entries(this.#life.ports).filter(([, port]) => port !== undefined);
@@ -240,4 +276,12 @@ export class Triton {
       );
     }
   }
+}
+
+/** A rejection that need not be waited for: `tstriton serve` tells it too. */
+function handled(error: TritonError | undefined): Promise<void> | undefined {
+  if (error === undefined) return undefined;
+  const rejected = Promise.reject(error);
+  rejected.catch(() => undefined);
+  return rejected;
 }

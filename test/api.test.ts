@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 
 const DIST = new URL('../dist/', import.meta.url);
-const ENTRIES = ['index.d.ts', 'client/index.d.ts', 'testing/index.d.ts'];
+const ENTRIES = ['index.d.ts', 'client/index.d.ts', 'client/shared-memory/index.d.ts', 'testing/index.d.ts'];
 
 /** A declaration file without what is not declared in it: source map comments. */
 function read(url: URL): string {

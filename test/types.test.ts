@@ -28,13 +28,13 @@ function compile(compiler: Compiler, folder: string): Promise<string> {
 /** Compiling takes seconds, and on a busy machine many. */
 const ENOUGH_MS = 180_000;
 
-/** A project inside the package, so that its files find it by its name, with the tsconfig of the README. */
+/** A project inside the package, so that its files find it by its name, with the tsconfig of docs/installation.md. */
 let project: string;
 beforeAll(() => {
   mkdirSync(join(ROOT, 'build'), { recursive: true });
   project = mkdtempSync(join(ROOT, 'build', 'types-'));
   const [, tsconfig] = /```json\n(\{\s*"compilerOptions"[\s\S]*?)```/.exec(
-    readFileSync(join(ROOT, 'README.md'), 'utf8'),
+    readFileSync(join(ROOT, 'docs', 'installation.md'), 'utf8'),
   )!;
   writeFileSync(join(project, 'tsconfig.json'), tsconfig!);
   const files = {

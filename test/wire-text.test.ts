@@ -1,5 +1,5 @@
-// Text from the wire is trimmed, put in lower case and read as a number by src/ascii.ts alone. The functions of the language do it by
-// Unicode: `\xa0chunked` was `chunked` once. Whoever needs one of them on other text says here why it is no text of the wire.
+// src/ascii.ts alone trims, lower-cases and reads numbers in text of the wire. The functions of the language work by
+// Unicode: `\xa0chunked` was `chunked` once. A module that needs them on other text gives its reason here.
 import { fileURLToPath } from 'node:url';
 
 import { describe, expect, it } from 'vitest';
@@ -7,16 +7,16 @@ import { describe, expect, it } from 'vitest';
 import { sourcesBelow } from './support/import-graph.js';
 
 /** Where bytes of clients and servers are read. */
-const OF_THE_WIRE = /^(?:client|core|frontend|http1|http2|protocol|sockets)\/|^model\/traces\.ts$/;
+const OF_THE_WIRE = /^(?:client|core|frontend|http1|http2|protocol|sockets)\/|^observability\/traces\.ts$/;
 const BY_UNICODE = /\.trim(?:Start|End)?\(|\.to(?:Locale)?(?:Lower|Upper)Case\(|\bparse(?:Int|Float)\(|\\s/;
 const COMMENT = /^\s*(?:\/\/|\/?\*)/;
 
 /** Each with the number of its lines and the reason. */
 const OTHER_TEXT: Readonly<Record<string, readonly [lines: number, reason: string]>> = {
-  'client/http-error.ts': [1, 'a text for people'],
+  'client/http/http-error.ts': [1, 'a text for people'],
   'client/parse-url.ts': [1, 'what the user wrote'],
   'frontend/metrics/cpu-meter.ts': [1, "the kernel's own text"],
-  'model/traces.ts': [1, 'two hexadecimal digits'],
+  'observability/traces.ts': [1, 'two hexadecimal digits'],
   'protocol/grpc/grpc-status.ts': [1, 'two hexadecimal digits'],
   'protocol/json/json-writer.ts': [2, 'hexadecimal digits that it has made'],
   'protocol/protobuf/message-type.ts': [3, 'tables of our own'],

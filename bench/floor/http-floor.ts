@@ -2,12 +2,11 @@
 // identity model's answer. It parses nothing, so what a real server costs beyond it is that server's own work.
 
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
-import { serveControl } from '../control-channel.js';
 import { binaryAnswer, jsonAnswer } from '../identity-wire.js';
 import { FLOOR_BINARY_PATH, FLOOR_JSON_PATH } from './floor-paths.js';
-import type { HttpForm } from '../identity-wire.js';
+import type { HttpForm } from '../tensor-wire.js';
+import { serveFloor } from './serve-floor.js';
 
 const answers: ReadonlyMap<string, HttpForm> = new Map([
   [FLOOR_JSON_PATH, jsonAnswer],
@@ -29,13 +28,4 @@ const server = createServer((request, response) => {
   });
 });
 
-server.listen(0, '127.0.0.1', () => {
-  serveControl({
-    ports: { httpPort: (server.address() as AddressInfo).port },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
-});
+serveFloor(server);

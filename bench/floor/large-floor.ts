@@ -2,9 +2,8 @@
 // bytes (/sink).
 
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 
-import { serveControl } from '../control-channel.js';
+import { serveFloor } from './serve-floor.js';
 
 const server = createServer((request, response) => {
   const chunks: Buffer[] = [];
@@ -17,13 +16,4 @@ const server = createServer((request, response) => {
   });
 });
 
-server.listen(0, '127.0.0.1', () => {
-  serveControl({
-    ports: { httpPort: (server.address() as AddressInfo).port },
-    stop: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve());
-        server.closeAllConnections();
-      }),
-  });
-});
+serveFloor(server);

@@ -5,12 +5,12 @@
 import { InferenceSession, Tensor } from 'onnxruntime-node';
 
 import { serveControl } from '../control-channel.js';
-import type { LoadReport } from '../load/load-run.js';
 import { LoadWindow, reportOf } from '../load/load-window.js';
+import type { LoadReport } from '../load/load-window.js';
 import { writeModelFile } from '../onnx-file.js';
-import { bytesOf } from '../onnx-network.js';
 import { networkNamed } from '../onnx-networks.js';
 import { checkAnswer } from '../onnx-wire.js';
+import { bytesOf } from '../tensor-wire.js';
 
 const network = networkNamed(process.argv[2]);
 const rows = Number(process.argv[3]);

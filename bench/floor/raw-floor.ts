@@ -5,12 +5,12 @@ import { createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 
 import { serveControl } from '../control-channel.js';
-import { binaryAnswer, grpcRequest, jsonAnswer } from '../identity-wire.js';
+import { binaryAnswer, grpcRequests, jsonAnswer } from '../identity-wire.js';
 import { Http2FrameReader } from '../load/http2-frame-reader.js';
 import type { Frame } from '../load/http2-frame-reader.js';
 import { DEFAULT_WINDOW, FLAG, FRAME, frame, LARGEST_WINDOW, settings, windowUpdate } from '../load/http2-frames.js';
 import { FLOOR_BINARY_PATH } from './floor-paths.js';
-import type { HttpForm } from '../identity-wire.js';
+import type { HttpForm } from '../tensor-wire.js';
 
 const PREFACE_LENGTH = 24;
 
@@ -20,7 +20,7 @@ function httpAnswer(form: HttpForm): Buffer {
   return Buffer.concat([Buffer.from(`HTTP/1.1 200 OK\r\n${lines.join('')}\r\n`), form.body]);
 }
 
-// Requests of one connection are all alike: the first tells how long each is, and which form is wanted.
+// Requests of one connection are equally long: the first tells how long each is, and which form is wanted.
 function serveHttp(socket: Socket): void {
   let answer: Buffer = Buffer.alloc(0);
   let requestLength = 0;
@@ -68,7 +68,7 @@ function grpcAnswer(message: Buffer): { readonly bytes: Buffer; readonly idsAt: 
   return { bytes: Buffer.concat(frames), idsAt: starts.map((start) => start + 5) };
 }
 
-const answerFrames = grpcAnswer(grpcRequest);
+const answerFrames = grpcAnswer(grpcRequests[0]!);
 
 function serveGrpc(socket: Socket): void {
   let skip = PREFACE_LENGTH;

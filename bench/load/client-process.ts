@@ -10,82 +10,104 @@ import { ModelClient } from 'tstriton/client';
 
 import { serveControl } from '../control-channel.js';
 import * as identity from '../identity-wire.js';
-import type { HttpForm } from '../identity-wire.js';
 import * as large from '../large-wire.js';
 import { modelInfer } from '../real-clients.js';
+import { bytesOf, type HttpForm, IDS } from '../tensor-wire.js';
 
 /** Both are as many as fit on one core beside the server. */
 const AT_ONCE = { small: 16, large: 2 } as const;
 const LARGE_BYTES = 1 << 20;
+/** With their forms these take 12 MB. */
+const LARGE_REQUESTS = 4;
 
 const [client, portText, size] = process.argv.slice(2);
 const port = Number(portText);
 if (size !== 'small' && size !== 'large') throw new Error(`expected small or large, got ${size}`);
 const atOnce = AT_ONCE[size];
 
-/** Calls once; checks that the answer has the bytes that it must end with. */
-type Caller = () => Promise<void>;
+/** Makes call `k`; checks that the answer has the bytes that it must end with. */
+type Caller = (k: number) => Promise<void>;
 
 interface Caught {
   readonly call: Caller;
   close(): unknown;
 }
 
-const values = large.valuesOf(LARGE_BYTES);
-const lastBytes =
-  size === 'small'
-    ? Buffer.from(identity.VALUES[1].buffer, identity.VALUES[1].byteOffset, identity.VALUES[1].byteLength)
-    : values.subarray(-64);
-
-function check(bytes: Uint8Array): void {
-  if (Buffer.compare(lastBytes, bytes.subarray(bytes.byteLength - lastBytes.length)) !== 0)
-    throw new Error(`wrong answer to ${client}: other values`);
+/** A request in each form, its values, and the bytes that its answer ends with. */
+interface Asked {
+  readonly values: readonly Float32Array[];
+  readonly tail: Buffer;
+  readonly form: HttpForm;
+  readonly message: Buffer;
 }
 
 const model = size === 'small' ? identity.MODEL : large.ECHO;
 const path = `/v2/models/${model}/infer`;
-const form = (): HttpForm => (size === 'small' ? identity.binaryRequest : large.httpRequest(values));
+const ASKED = size === 'small' ? IDS.map(smallRequest) : IDS.slice(0, LARGE_REQUESTS).map(largeRequest);
+
+function smallRequest(_: string, k: number): Asked {
+  const values = identity.VALUES[k]!;
+  const [form, message] = [identity.binaryRequests[k]!, identity.grpcRequests[k]!];
+  return { values, tail: bytesOf(values[1]), form, message };
+}
+
+function largeRequest(id: string, k: number): Asked {
+  const bytes = large.valuesOf(LARGE_BYTES, k * LARGE_BYTES);
+  const values = [new Float32Array(bytes.buffer, bytes.byteOffset, bytes.length / 4)];
+  const message = large.grpcRequest(model, bytes, id);
+  return { values, tail: bytes.subarray(-64), form: large.httpRequest(bytes, id), message };
+}
+
+function asked(k: number): Asked {
+  return ASKED[k % ASKED.length]!;
+}
+
+function check(k: number, bytes: Uint8Array): void {
+  const { tail } = asked(k);
+  if (Buffer.compare(tail, bytes.subarray(bytes.byteLength - tail.length)) !== 0)
+    throw new Error(`wrong answer to ${client}: other values`);
+}
 
 function ours(scheme: 'http' | 'grpc'): Caught {
   const tensor = { dtype: 'float32', shape: [-1] } as const;
-  const one = new Float32Array(values.buffer, values.byteOffset, values.length / 4);
-  const [inputs, outputs, given, last, config] =
+  const [inputs, outputs, last, config] =
     size === 'small'
-      ? [{ a: tensor, b: tensor }, { c: tensor, d: tensor }, identity.VALUES, 'd', { maxBatchSize: 64 }]
-      : [{ x: tensor }, { y: tensor }, [one], 'y', { batching: false }];
-  const asked = new ModelClient(`${scheme}://127.0.0.1:${port}`, { modelName: model, inputs, outputs, config });
-  const named = Object.fromEntries(Object.keys(inputs).map((name, i) => [name, given[i]]));
+      ? [{ a: tensor, b: tensor }, { c: tensor, d: tensor }, 'd', { maxBatchSize: 64 }]
+      : [{ x: tensor }, { y: tensor }, 'y', { batching: false }];
+  const asking = new ModelClient(`${scheme}://127.0.0.1:${port}`, { modelName: model, inputs, outputs, config });
+  const given = ASKED.map(({ values }) => Object.fromEntries(Object.keys(inputs).map((name, i) => [name, values[i]])));
   return {
-    call: async () => {
-      const answer = (await asked.inferSample(named as never)) as Record<string, { readonly data: Float32Array }>;
-      const { buffer, byteOffset, byteLength } = answer[last as string]!.data;
-      check(new Uint8Array(buffer, byteOffset, byteLength));
+    call: async (k) => {
+      const options = { requestId: IDS[k % ASKED.length]! };
+      const answer = (await asking.inferSample(given[k % ASKED.length] as never, options)) as Answered;
+      check(k, bytesOf(answer[last as string]!.data));
     },
-    close: () => asked.close(),
+    close: () => asking.close(),
   };
 }
 
+type Answered = Record<string, { readonly data: Float32Array }>;
+
 function bareNode(): Caught {
   const agent = new Agent({ keepAlive: true });
-  const { headers, body } = form();
-  const sent = { ...headers, 'content-length': body.length };
+  const sent = ASKED.map(({ form: { headers, body } }) => ({ ...headers, 'content-length': body.length }));
   return {
-    call: () =>
+    call: (k) =>
       new Promise((resolve, reject) => {
         const request = httpRequest(
-          { host: '127.0.0.1', port, path, method: 'POST', headers: sent, agent },
+          { host: '127.0.0.1', port, path, method: 'POST', headers: sent[k % sent.length]!, agent },
           (response) => {
             const chunks: Buffer[] = [];
             response.on('data', (chunk: Buffer) => chunks.push(chunk));
             response.on('error', reject);
             response.on('end', () => {
-              check(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
+              check(k, chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks));
               resolve();
             });
           },
         );
         request.on('error', reject);
-        request.end(body);
+        request.end(asked(k).form.body);
       }),
     close: () => agent.destroy(),
   };
@@ -93,30 +115,29 @@ function bareNode(): Caught {
 
 function undici(): Caught {
   const pool = new Pool(`http://127.0.0.1:${port}`, { connections: atOnce });
-  const { headers, body } = form();
   return {
-    call: async () => {
+    call: async (k) => {
+      const { headers, body } = asked(k).form;
       const answer = await pool.request({ path, method: 'POST', headers, body });
-      check(new Uint8Array(await answer.body.arrayBuffer()));
+      check(k, new Uint8Array(await answer.body.arrayBuffer()));
     },
     close: () => pool.close(),
   };
 }
 
 function grpcJs(): Caught {
-  const asked = new GrpcClient(`127.0.0.1:${port}`, credentials.createInsecure());
-  const message = size === 'small' ? identity.grpcRequest : large.grpcRequest(model, values);
+  const asking = new GrpcClient(`127.0.0.1:${port}`, credentials.createInsecure());
   const same = (bytes: Buffer): Buffer => bytes;
   return {
-    call: () =>
+    call: (k) =>
       new Promise((resolve, reject) => {
-        asked.makeUnaryRequest(modelInfer.path, same, same, message, (error, answer) => {
+        asking.makeUnaryRequest(modelInfer.path, same, same, asked(k).message, (error, answer) => {
           if (error !== null) return reject(error);
-          check(answer!);
+          check(k, answer!);
           resolve();
         });
       }),
-    close: () => asked.close(),
+    close: () => asking.close(),
   };
 }
 
@@ -136,11 +157,12 @@ const caught = make();
 async function run(seconds: number): Promise<number> {
   const until = performance.now() + seconds * 1000;
   const before = process.cpuUsage();
-  let calls = 0;
+  let [begun, calls] = [0, 0];
   await Promise.all(
     Array.from({ length: atOnce }, async () => {
       while (performance.now() < until) {
-        await caught.call();
+        const k = begun++;
+        await caught.call(k);
         calls++;
       }
     }),

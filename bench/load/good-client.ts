@@ -1,74 +1,99 @@
-// A client as most are: small requests for inference on a connection that is kept, and now and then a health check on a new
-// one. It tells how long the slowest took, and how many failed.
+// A client as most are: small requests for inference over HTTP and gRPC, now and then one of 2 MB, and a health check on a
+// connection of its own. No request equals another, and each answer is compared with its request. It tells how long the small ones
+// took, and how many of all failed.
 
-import { Agent, request } from 'node:http';
+import { request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+
+import { ModelClient } from 'tstriton/client';
 
 import { percentile } from '../statistics.js';
 
-const BODY = JSON.stringify({ inputs: [{ name: 'x', datatype: 'FP32', shape: [1], data: [1] }] });
 const PAUSE_MS = 5;
 const CHECK_EVERY = 10;
+const LARGE_EVERY = 51;
+/** Numbers of FP32, at least. */
+const SMALL = 1;
+const LARGE = 500_000;
+const LENGTHS = 97;
 const PATIENCE_MS = 10_000;
 
 export interface GoodFigures {
   readonly requests: number;
   readonly failed: number;
-  /** Milliseconds. */
+  /** Milliseconds, of small requests. */
   readonly p50: number;
   readonly p99: number;
   readonly worst: number;
 }
 
+export interface GoodPorts {
+  readonly http: number;
+  readonly grpc: number;
+}
+
 export class GoodClient {
-  readonly #port: number;
-  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  readonly #ports: GoodPorts;
+  readonly #clients: readonly ModelClient[];
   readonly #times: number[] = [];
+  #requests = 0;
   #failed = 0;
   #stopped = false;
   readonly #ended: Promise<void>;
 
-  constructor(port: number) {
-    this.#port = port;
+  /** Asks the model `floats`, which gives back what it gets, as `x` and `y`. */
+  constructor(ports: GoodPorts) {
+    this.#ports = ports;
+    const urls = [`http://127.0.0.1:${ports.http}`, `grpc://127.0.0.1:${ports.grpc}`];
+    this.#clients = urls.map((url) => new ModelClient(url, 'floats', { retry: false, timeoutMs: PATIENCE_MS }));
     this.#ended = this.#run();
   }
 
   async stop(): Promise<GoodFigures> {
     this.#stopped = true;
     await this.#ended;
-    this.#agent.destroy();
+    await Promise.all(this.#clients.map((client) => client.close()));
     const times = this.#times.sort((a, b) => a - b);
     const at = (share: number) => percentile(times, share);
-    return { requests: times.length, failed: this.#failed, p50: at(0.5), p99: at(0.99), worst: at(1) };
+    return { requests: this.#requests, failed: this.#failed, p50: at(0.5), p99: at(0.99), worst: at(1) };
   }
 
   async #run(): Promise<void> {
     for (let i = 0; !this.#stopped; i++) {
+      const isLarge = i % LARGE_EVERY === 0;
       const begin = performance.now();
       // oxlint-disable no-await-in-loop -- one after the other
-      const status = await (i % CHECK_EVERY === 0
-        ? this.#ask('GET', '/v2/health/ready', false)
-        : this.#ask('POST', '/v2/models/floats/infer', this.#agent));
-      this.#times.push(performance.now() - begin);
-      if (status !== 200) this.#failed++;
+      const isGood = i % CHECK_EVERY === 1 ? await this.#check() : await this.#ask(i, isLarge ? LARGE : SMALL);
+      if (!isLarge) this.#times.push(performance.now() - begin);
+      this.#requests++;
+      if (!isGood) this.#failed++;
       await sleep(PAUSE_MS);
       // oxlint-enable no-await-in-loop
     }
   }
 
-  #ask(method: string, path: string, agent: Agent | false): Promise<number> {
+  async #ask(number: number, least: number): Promise<boolean> {
+    const x = Float32Array.from({ length: least + (number % LENGTHS) }, (_, i) => i + number);
+    try {
+      const { y } = await this.#clients[number % 2]!.inferSample({ x }, { requestId: String(number) });
+      const { data } = y as { readonly data: Float32Array };
+      return data.length === x.length && x.every((value, i) => data[i] === value);
+    } catch {
+      return false;
+    }
+  }
+
+  #check(): Promise<boolean> {
     return new Promise((resolve) => {
-      const asked = request(
-        { host: '127.0.0.1', port: this.#port, method, path, agent, timeout: PATIENCE_MS },
-        (answer) => {
-          answer.resume();
-          answer.on('end', () => resolve(answer.statusCode!));
-          answer.on('error', () => resolve(0));
-        },
-      );
-      asked.on('error', () => resolve(0));
+      const where = { host: '127.0.0.1', port: this.#ports.http, path: '/v2/health/ready' };
+      const asked = request({ ...where, agent: false, timeout: PATIENCE_MS }, (answer) => {
+        answer.resume();
+        answer.on('end', () => resolve(answer.statusCode === 200));
+        answer.on('error', () => resolve(false));
+      });
+      asked.on('error', () => resolve(false));
       asked.on('timeout', () => asked.destroy(new Error('no answer')));
-      asked.end(method === 'POST' ? BODY : undefined);
+      asked.end();
     });
   }
 }

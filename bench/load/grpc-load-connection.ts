@@ -6,13 +6,13 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-import { Http2FrameReader } from './http2-frame-reader.js';
+import { FRAME_HEADER_LENGTH, Http2FrameReader } from './http2-frame-reader.js';
 import type { Frame } from './http2-frame-reader.js';
+import { isSampled, turnsOf } from './exchange-turns.js';
 import { DEFAULT_WINDOW, FLAG, FRAME, LARGEST_WINDOW, SETTING } from './http2-frames.js';
 import { frame, opening, requestTemplate, windowUpdate } from './http2-frames.js';
 import type { RequestTemplate } from './http2-frames.js';
-import type { LoadConnection } from './load-run.js';
-import type { LoadWindow } from './load-window.js';
+import type { LoadConnection, LoadWindow } from './load-window.js';
 
 export interface GrpcTarget {
   readonly protocol: 'grpc';
@@ -26,9 +26,16 @@ export interface GrpcTarget {
    */
   readonly arrivalsPerSecond?: number;
   readonly path: string;
+  /** What each connection sends in turns; all messages are equally long. */
+  readonly exchanges: readonly GrpcLoadExchange[];
+  /** Each connection has so many of the exchanges for itself, in order. Absent: all have all of them. */
+  readonly ownExchanges?: number;
+}
+
+export interface GrpcLoadExchange {
   readonly message: Uint8Array;
-  /** Every answer must have this message's length, and each connection's first answer these bytes. */
-  readonly expectedMessage: Uint8Array;
+  /** The answer: every answer must have its length, and some its bytes (see `isSampled`). */
+  readonly expected: Uint8Array;
 }
 
 const MESSAGE_PREFIX = 5;
@@ -41,14 +48,19 @@ export class GrpcLoadConnection implements LoadConnection {
   readonly #whenOpen: (error?: Error) => void;
   readonly #reader = new Http2FrameReader(this);
   readonly #first: RequestTemplate;
-  readonly #later: RequestTemplate;
+  readonly #later: readonly RequestTemplate[];
+  /** Bytes of the longest request, and of its message alone. */
+  readonly #longest: number;
   readonly #dataLength: number;
-  readonly #expectedLength: number;
   // Streams in flight, in a ring addressed by stream id; an id whose place is still taken is skipped.
   readonly #mask: number;
   readonly #ids: Int32Array;
   readonly #sentAt: Float64Array;
   readonly #received: Int32Array;
+  /** What this connection sends in turns. */
+  readonly #own: readonly GrpcLoadExchange[];
+  /** Which exchange each stream has. */
+  readonly #exchanges: Int32Array;
   #out: Buffer;
   #nextId = 1;
   /** Moment of the next arrival; NaN when calls follow answers. */
@@ -58,23 +70,33 @@ export class GrpcLoadConnection implements LoadConnection {
   #sendWindow = DEFAULT_WINDOW;
   #unacknowledged = 0;
   #endsWithContinuation = false;
-  #firstAnswer: Buffer[] | undefined = [];
+  #turn: number;
+  #sent = 0;
+  /** The stream whose answer is compared byte by byte; 0 for none. */
+  #sampled = 0;
+  #pieces: Buffer[] = [];
   #open = true;
 
   private constructor(target: GrpcTarget, window: LoadWindow, whenOpen: (error?: Error) => void) {
     this.#target = target;
     this.#window = window;
     this.#whenOpen = whenOpen;
-    const call = { path: target.path, authority: `127.0.0.1:${target.port}`, message: target.message };
-    this.#first = requestTemplate(call, true);
-    this.#later = requestTemplate(call, false);
-    this.#dataLength = MESSAGE_PREFIX + target.message.length;
-    this.#expectedLength = MESSAGE_PREFIX + target.expectedMessage.length;
+    const { path } = target;
+    const { exchanges, first } = turnsOf(target.exchanges, target.ownExchanges);
+    this.#own = exchanges;
+    const templateOf = ({ message }: GrpcLoadExchange, first: boolean): RequestTemplate =>
+      requestTemplate({ path, authority: `127.0.0.1:${target.port}`, message }, first);
+    this.#turn = first;
+    this.#first = templateOf(exchanges[this.#turn]!, true);
+    this.#later = exchanges.map((exchange) => templateOf(exchange, false));
+    this.#longest = Math.max(...this.#later.map(({ bytes }) => bytes.length));
+    this.#dataLength = MESSAGE_PREFIX + Math.max(...exchanges.map(({ message }) => message.length));
     const places = 2 ** Math.ceil(Math.log2(target.streams * 4));
     this.#mask = places - 1;
     this.#ids = new Int32Array(places);
     this.#sentAt = new Float64Array(places);
     this.#received = new Int32Array(places);
+    this.#exchanges = new Int32Array(places);
     this.#out = this.#newOutput();
     const buffer = Buffer.allocUnsafeSlow(1 << 16);
     const callback = (length: number): boolean => {
@@ -123,7 +145,6 @@ export class GrpcLoadConnection implements LoadConnection {
     let length = 0;
     while (this.#arrival <= now && this.#inFlight < this.#target.streams && this.#sendWindow >= this.#dataLength) {
       length = this.#appendCall(length, this.#arrival);
-      this.#sendWindow -= this.#dataLength;
       this.#arrival -= (Math.log(1 - Math.random()) * 1000) / this.#target.arrivalsPerSecond!;
     }
     if (length > 0) this.#socket.write(this.#out.subarray(0, length));
@@ -210,7 +231,7 @@ export class GrpcLoadConnection implements LoadConnection {
     const place = this.#placeOf(head.streamId);
     this.#received[place]! += end - start;
     this.#unacknowledged += end - start;
-    if (head.streamId === 1) this.#firstAnswer?.push(Buffer.from(bytes.subarray(start, end)));
+    if (head.streamId === this.#sampled) this.#pieces.push(Buffer.from(bytes.subarray(start, end)));
     if ((head.flags & FLAG.END_STREAM) !== 0) throw new Error('a stream ended without trailers');
   }
 
@@ -223,24 +244,25 @@ export class GrpcLoadConnection implements LoadConnection {
   #ended(streamId: number): void {
     const place = this.#placeOf(streamId);
     const received = this.#received[place]!;
-    if (received !== this.#expectedLength) {
-      throw new Error(`an answer of ${received} bytes, expected ${this.#expectedLength}: did the call fail?`);
-    }
-    if (streamId === 1) this.#checkFirstAnswer();
+    const { expected } = this.#own[this.#exchanges[place]!]!;
+    const wanted = MESSAGE_PREFIX + expected.length;
+    if (received !== wanted) throw new Error(`an answer of ${received} bytes, expected ${wanted}: did the call fail?`);
+    if (streamId === this.#sampled) this.#checkSample(expected);
     this.#ids[place] = 0;
     this.#inFlight--;
     if (Number.isNaN(this.#arrival)) this.#owed++;
     this.#window.answered(this.#sentAt[place]!, performance.now());
   }
 
-  #checkFirstAnswer(): void {
-    const message = Buffer.concat(this.#firstAnswer ?? []).subarray(MESSAGE_PREFIX);
-    this.#firstAnswer = undefined;
-    if (!message.equals(this.#target.expectedMessage)) throw new Error('a message other than the one expected');
+  #checkSample(expected: Uint8Array): void {
+    const message = Buffer.concat(this.#pieces).subarray(MESSAGE_PREFIX);
+    this.#sampled = 0;
+    this.#pieces = [];
+    if (!message.equals(expected)) throw new Error('a message other than the one expected');
   }
 
   #newOutput(): Buffer {
-    return Buffer.allocUnsafeSlow(this.#first.bytes.length + this.#target.streams * this.#later.bytes.length);
+    return Buffer.allocUnsafeSlow(this.#first.bytes.length + this.#target.streams * this.#longest);
   }
 
   // Sends as many of the owed calls as the connection's window allows; WINDOW_UPDATE brings the rest.
@@ -251,13 +273,12 @@ export class GrpcLoadConnection implements LoadConnection {
     while (this.#owed > 0 && this.#sendWindow >= this.#dataLength) {
       length = this.#appendCall(length, now);
       this.#owed--;
-      this.#sendWindow -= this.#dataLength;
     }
     if (length > 0) this.#socket.write(this.#out.subarray(0, length));
   }
 
   #appendCall(at: number, now: number): number {
-    const template = this.#nextId === 1 ? this.#first : this.#later;
+    const template = this.#nextId === 1 ? this.#first : this.#later[this.#turn]!;
     let place = (this.#nextId >> 1) & this.#mask;
     while (this.#ids[place] !== 0) {
       this.#nextId += 2;
@@ -268,7 +289,11 @@ export class GrpcLoadConnection implements LoadConnection {
     this.#ids[place] = id;
     this.#sentAt[place] = now;
     this.#received[place] = 0;
+    this.#exchanges[place] = this.#turn;
+    this.#turn = (this.#turn + 1) % this.#later.length;
+    if (isSampled(this.#sent++, this.#later) && this.#sampled === 0) this.#sampled = id;
     this.#inFlight++;
+    this.#sendWindow -= template.bytes.length - template.dataAt - FRAME_HEADER_LENGTH;
     this.#out.set(template.bytes, at);
     this.#out.writeUInt32BE(id, at + 5);
     this.#out.writeUInt32BE(id, at + template.dataAt + 5);

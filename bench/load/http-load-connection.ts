@@ -1,36 +1,48 @@
-// One keep-alive HTTP/1.1 connection in a closed loop: it sends the same prebuilt bytes, waits for the whole answer and
-// sends again. Built on node:net with one read buffer reused for the connection's life.
+// One keep-alive HTTP/1.1 connection in a closed loop: it sends prebuilt requests in turns, each when the whole answer to the
+// one before has come. Built on node:net with one read buffer reused for the connection's life.
 
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
+import { isSampled, turnsOf } from './exchange-turns.js';
 import { HttpResponseParser } from './http-response-parser.js';
-import type { LoadConnection } from './load-run.js';
-import type { LoadWindow } from './load-window.js';
+import type { LoadConnection, LoadWindow } from './load-window.js';
 
 export interface HttpTarget {
   readonly protocol: 'http';
   readonly port: number;
   readonly connections: number;
+  /** What each connection sends in turns. */
+  readonly exchanges: readonly HttpLoadExchange[];
+  /** Each connection has so many of the exchanges for itself, in order. Absent: all have all of them. */
+  readonly ownExchanges?: number;
+}
+
+export interface HttpLoadExchange {
   /** A whole request, head and body. */
   readonly request: Uint8Array;
-  /** Every answer must have this body's length, and each connection's first answer these bytes. */
-  readonly expectedBody: Uint8Array;
+  /** The answer's body: every answer must have its length, and some its bytes (see `isSampled`). */
+  readonly expected: Uint8Array;
 }
 
 export class HttpLoadConnection implements LoadConnection {
-  readonly #target: HttpTarget;
   readonly #window: LoadWindow;
   readonly #parser = new HttpResponseParser();
   readonly #socket: Socket;
   #sentAt = 0;
   #waiting = false;
   #open = true;
+  #sent = 0;
+  readonly #exchanges: readonly HttpLoadExchange[];
+  readonly #firstTurn: number;
+  #exchange: HttpLoadExchange;
 
   private constructor(target: HttpTarget, window: LoadWindow, whenOpen: (error?: Error) => void) {
-    this.#target = target;
     this.#window = window;
-    this.#parser.keepBody = true;
+    const { exchanges, first } = turnsOf(target.exchanges, target.ownExchanges);
+    this.#exchanges = exchanges;
+    this.#exchange = exchanges[0]!;
+    this.#firstTurn = first;
     const buffer = Buffer.allocUnsafeSlow(1 << 16);
     const callback = (length: number): boolean => {
       this.#read(buffer, length);
@@ -68,9 +80,12 @@ export class HttpLoadConnection implements LoadConnection {
   }
 
   #send(): void {
+    const exchanges = this.#exchanges;
+    this.#exchange = exchanges[(this.#firstTurn + this.#sent) % exchanges.length]!;
+    this.#parser.keepBody = isSampled(this.#sent++, exchanges);
     this.#waiting = true;
     this.#sentAt = performance.now();
-    this.#socket.write(this.#target.request);
+    this.#socket.write(this.#exchange.request);
   }
 
   #read(buffer: Buffer, length: number): void {
@@ -98,10 +113,9 @@ export class HttpLoadConnection implements LoadConnection {
     if (!this.#waiting) return 'an answer that nothing had asked for';
     if (end !== length) return `${length - end} bytes after the answer`;
     if (parser.status !== 200) return `status ${parser.status}`;
-    const expected = this.#target.expectedBody;
+    const { expected } = this.#exchange;
     if (parser.bodyLength !== expected.length) return `a body of ${parser.bodyLength} bytes, not ${expected.length}`;
     if (parser.keepBody && !parser.body.equals(expected)) return 'a body other than the one expected';
-    parser.keepBody = false;
     return undefined;
   }
 

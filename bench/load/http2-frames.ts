@@ -26,7 +26,7 @@ export const SETTING = {
 export const DEFAULT_WINDOW = 65_535;
 export const LARGEST_WINDOW = 0x7fffffff;
 
-const PREFACE = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n';
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n');
 const INDEXED = 0x80;
 const POST = INDEXED | 3; // :method POST in HPACK's static table
 const SCHEME_HTTP = INDEXED | 6;
@@ -59,7 +59,7 @@ export function windowUpdate(streamId: number, increment: number): Buffer {
 /** What a client says first: windows so large that answers never wait for an update. */
 export function opening(): Buffer {
   return Buffer.concat([
-    Buffer.from(PREFACE),
+    PREFACE,
     settings([
       [SETTING.ENABLE_PUSH, 0],
       [SETTING.INITIAL_WINDOW_SIZE, LARGEST_WINDOW],

@@ -5,8 +5,7 @@ import { connect } from 'node:net';
 
 import { loadHttp2Build } from '../http2-build.js';
 import { framed } from './http2-frames.js';
-import type { LoadConnection } from './load-run.js';
-import type { LoadWindow } from './load-window.js';
+import type { LoadConnection, LoadWindow } from './load-window.js';
 
 export interface LargeTarget {
   readonly protocol: 'large';

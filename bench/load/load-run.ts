@@ -8,34 +8,14 @@ import type { HttpTarget } from './http-load-connection.js';
 import { LargeLoadConnection } from './large-load-connection.js';
 import type { LargeTarget } from './large-load-connection.js';
 import { LoadWindow, reportOf } from './load-window.js';
+import type { LoadConnection, LoadReport } from './load-window.js';
 
 export type LoadTarget = HttpTarget | GrpcTarget | LargeTarget;
-
-export interface LoadConnection {
-  readonly unanswered: number;
-  start(): void;
-  close(): void;
-}
 
 export interface LoadOrder {
   readonly target: LoadTarget;
   readonly leadInSeconds: number;
   readonly seconds: number;
-}
-
-/** Times in microseconds. */
-export interface LoadReport {
-  readonly seconds: number;
-  readonly requests: number;
-  readonly errors: number;
-  readonly firstError: string | undefined;
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-  readonly p999: number;
-  readonly max: number;
-  /** CPU that the generator itself spent in the window. */
-  readonly generatorCpu: number;
 }
 
 const DRAIN_SECONDS = 5;

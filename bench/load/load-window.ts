@@ -2,7 +2,28 @@
 // kept, each with its own latency, so percentiles are exact. `issuing` tells connections whether to send on.
 
 import { percentile } from '../statistics.js';
-import type { LoadReport } from './load-run.js';
+
+/** What a run does with a connection. */
+export interface LoadConnection {
+  readonly unanswered: number;
+  start(): void;
+  close(): void;
+}
+
+/** Times in microseconds. */
+export interface LoadReport {
+  readonly seconds: number;
+  readonly requests: number;
+  readonly errors: number;
+  readonly firstError: string | undefined;
+  readonly p50: number;
+  readonly p90: number;
+  readonly p99: number;
+  readonly p999: number;
+  readonly max: number;
+  /** CPU that the generator itself spent in the window. */
+  readonly generatorCpu: number;
+}
 
 export interface WindowFigures {
   readonly seconds: number;

@@ -1,6 +1,6 @@
 // A request as the bytes that the HTTP load sends over and over.
 
-import type { HttpForm } from '../identity-wire.js';
+import type { HttpForm } from '../tensor-wire.js';
 
 export function rawHttpRequest(port: number, path: string, form: HttpForm): Buffer {
   const headers = { host: `127.0.0.1:${port}`, ...form.headers, 'content-length': String(form.body.length) };

@@ -1,9 +1,9 @@
-// One request to the decoupled model on a fresh connection, over gRPC or as server-sent events, read to its end: every
-// response is cut out and counted, the first and the last must carry their numbers.
+// One request to a streaming model on a fresh connection, over gRPC, as server-sent events or as a chat of the OpenAI API, read
+// to its end: every response is cut out and counted, the first and the last must carry their numbers.
 
 import { connect } from 'node:net';
 
-import { generateRequest, grpcStreamRequest, STREAM_MODEL } from '../callables-workload.js';
+import { chatRequest, generateRequest, grpcStreamRequest, STREAM_MODEL } from '../callables-workload.js';
 import { readFields } from '../protobuf-bytes.js';
 import { opening, requestTemplate } from './http2-frames.js';
 import { rawHttpRequest } from './raw-http-request.js';
@@ -11,7 +11,7 @@ import { GrpcStreamParser, SseParser } from './stream-parsers.js';
 import type { StreamEvents } from './stream-parsers.js';
 
 export interface StreamOrder {
-  readonly kind: 'grpc' | 'sse';
+  readonly kind: 'grpc' | 'sse' | 'chat';
   readonly port: number;
   readonly count: number;
 }
@@ -33,7 +33,8 @@ function grpcRequest({ port, count }: StreamOrder): Buffer {
   return bytes;
 }
 
-function sseRequest({ port, count }: StreamOrder): Buffer {
+function sseRequest({ kind, port, count }: StreamOrder): Buffer {
+  if (kind === 'chat') return rawHttpRequest(port, '/v1/chat/completions', chatRequest(count));
   return rawHttpRequest(port, `/v2/models/${STREAM_MODEL}/generate_stream`, generateRequest(count));
 }
 
@@ -46,11 +47,22 @@ function bytesField(message: Buffer, number: number): Buffer {
 // Of a ModelStreamInferResponse, or of an event.
 function valueOf(kind: StreamOrder['kind'], message: Buffer): number {
   if (kind === 'grpc') return bytesField(bytesField(message, 2), 6).readInt32LE();
-  return Number((JSON.parse(message.toString().slice('data: '.length)) as { readonly y?: unknown }).y);
+  const event = JSON.parse(message.toString().slice('data: '.length)) as {
+    readonly y?: unknown;
+    readonly choices?: readonly [{ readonly delta: { readonly content?: string } }];
+  };
+  return Number(event.choices === undefined ? event.y : event.choices[0].delta.content);
 }
+
+/** Events around the responses: the role before them, the reason of the end and `[DONE]` after them. */
+const AROUND = { grpc: [0, 0], sse: [0, 0], chat: [1, 2] } as const satisfies Record<
+  StreamOrder['kind'],
+  readonly number[]
+>;
 
 export function askStream(order: StreamOrder): Promise<StreamReport> {
   const { kind, port, count } = order;
+  const [before, after] = AROUND[kind];
   return new Promise((resolve, reject) => {
     let asked = NaN;
     let first = NaN;
@@ -73,7 +85,9 @@ export function askStream(order: StreamOrder): Promise<StreamReport> {
       },
       write: (answer) => void socket.write(answer),
       message: (message) => {
-        if (messages++ === 0) {
+        const index = messages++ - before;
+        if (index < 0 || index >= count) return;
+        if (index === 0) {
           first = performance.now();
           expectValue(message, 0);
         }
@@ -82,7 +96,8 @@ export function askStream(order: StreamOrder): Promise<StreamReport> {
       ended: () => {
         const seconds = (performance.now() - asked) / 1000;
         const { user, system } = process.cpuUsage(cpu);
-        if (messages !== count) throw new Error(`${messages} responses, expected ${count}`);
+        const expected = before + count + after;
+        if (messages !== expected) throw new Error(`${messages} events, expected ${expected}`);
         expectValue(last.subarray(0, lastLength), count - 1);
         resolve({ firstMs: first - asked, seconds, bytes, clientCpu: user + system });
         socket.destroy();

@@ -2,12 +2,12 @@
 // hostile-clients, which measures memory and outcomes; what blows at a fixed rate cost a good client's latency is the suite attacks
 // (attack-wire.ts). They run in a process of their own (besieger.ts), so that what they cost is not taken for the server's.
 
+import { closeSync, ftruncateSync, openSync, rmSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { deflateSync, gzipSync } from 'node:zlib';
 
-import { frameHead, PREFACE, requestBlock, setting } from './http2-bytes.js';
-import { FLAG, FRAME, framed } from './http2-frames.js';
+import { FLAG, FRAME, frame, framed, PREFACE, SETTING, settings } from './http2-frames.js';
 
 export interface Target {
   readonly http: number;
@@ -24,6 +24,9 @@ interface Siege {
 const MIB = 1 << 20;
 const LENGTH = 'inference-header-content-length';
 const FLOATS = '/v2/models/floats/infer';
+/** The good client has another one. */
+const ANOTHER_ADDRESS = '127.0.0.2';
+const REGISTERED_MS = 200;
 
 /** A socket that counts the answers of HTTP by status, and says how it ended. */
 class Line {
@@ -33,9 +36,9 @@ class Line {
   #isClosed = false;
   readonly #isGrpc: boolean;
 
-  constructor(port: number, { reads = true, isGrpc = false } = {}) {
+  constructor(port: number, { reads = true, isGrpc = false, localAddress = '127.0.0.1' } = {}) {
     this.#isGrpc = isGrpc;
-    this.socket = connect({ host: '127.0.0.1', port });
+    this.socket = connect({ host: '127.0.0.1', port, localAddress });
     this.socket.on('error', () => undefined);
     this.socket.on('close', () => (this.#isClosed = true));
     if (reads) this.socket.on('data', (chunk) => this.#read(chunk));
@@ -91,25 +94,43 @@ async function hold(lines: readonly Line[], milliseconds: number): Promise<strin
 }
 
 function post(path: string, length: number, headers = ''): Buffer {
-  return Buffer.from(`POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n${headers}\r\n`);
+  return Buffer.from(headOf(path, length, headers));
+}
+
+function headOf(path: string, length: number, headers = ''): string {
+  return `POST ${path} HTTP/1.1\r\nhost: h\r\ncontent-length: ${length}\r\n${headers}\r\n`;
 }
 
 function lines(count: number, make: (i: number) => Line): readonly Line[] {
   return Array.from({ length: count }, (_, i) => make(i));
 }
 
-function greeting(...settings: Buffer[]): Buffer {
-  const payload = Buffer.concat(settings);
-  return Buffer.concat([PREFACE, frameHead(payload.length, FRAME.SETTINGS, 0, 0), payload]);
+function greeting(values: readonly (readonly [number, number])[] = []): Buffer {
+  return Buffer.concat([PREFACE, settings(values)]);
 }
 
 function call(streamId: number, encoding?: string): Buffer {
   const block = requestBlock('/inference.GRPCInferenceService/ModelInfer', encoding);
-  return Buffer.concat([frameHead(block.length, FRAME.HEADERS, FLAG.END_HEADERS, streamId), block]);
+  return frame(FRAME.HEADERS, FLAG.END_HEADERS, streamId, block);
+}
+
+/** A header block of plain literals. */
+function requestBlock(path: string, encoding: string | undefined): Buffer {
+  const fields = {
+    ':method': 'POST',
+    ':scheme': 'http',
+    ':path': path,
+    ':authority': 'h',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+    ...(encoding === undefined ? {} : { 'grpc-encoding': encoding }),
+  };
+  const text = (value: string) => Buffer.concat([Buffer.of(value.length), Buffer.from(value)]);
+  return Buffer.concat(Object.entries(fields).flatMap(([name, value]) => [Buffer.of(0), text(name), text(value)]));
 }
 
 function data(streamId: number, payload: Buffer, flags = 0): Buffer {
-  return Buffer.concat([frameHead(payload.length, FRAME.DATA, flags, streamId), payload]);
+  return frame(FRAME.DATA, flags, streamId, payload);
 }
 
 /** A message that asks the model `large` for so many bytes. */
@@ -123,6 +144,24 @@ function wanted(bytes: number): Buffer {
   const input = Buffer.concat([field(1, 'x'), field(2, 'INT32'), field(3, Buffer.of(1))]);
   const message = Buffer.concat([field(1, 'large'), field(5, input), field(7, contents)]);
   return framed(message);
+}
+
+/** Shared memory without a page. */
+class SparseRegion {
+  readonly name: string;
+  readonly byteSize: number;
+
+  constructor(byteSize: number) {
+    this.name = `tstriton-bench-${process.pid}-${byteSize}`;
+    this.byteSize = byteSize;
+    const file = openSync(`/dev/shm/${this.name}`, 'w+');
+    ftruncateSync(file, byteSize);
+    closeSync(file);
+  }
+
+  remove(): void {
+    rmSync(`/dev/shm/${this.name}`);
+  }
 }
 
 export const SIEGES: Readonly<Record<string, Siege>> = {
@@ -200,7 +239,7 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
     about: '1,000 calls for 2 MB each with a window of 0',
     async run({ grpc, milliseconds }) {
       const line = new Line(grpc, { isGrpc: true });
-      line.socket.write(greeting(setting(4, 0)));
+      line.socket.write(greeting([[SETTING.INITIAL_WINDOW_SIZE, 0]]));
       const message = wanted(2_000_000);
       for (let i = 0; i < 1000; i++) {
         line.socket.write(Buffer.concat([call(2 * i + 1), data(2 * i + 1, message, FLAG.END_STREAM)]));
@@ -266,6 +305,40 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
         lines(1100, () => new Line(http)),
         milliseconds,
       );
+    },
+  },
+  streams: {
+    about: '1,100 streams without an end on connections of another address, the server at 1,024 files',
+    async run({ http, milliseconds }) {
+      const all = lines(1100, () => new Line(http, { localAddress: ANOTHER_ADDRESS }));
+      all.forEach(({ socket }, i) => {
+        const json = `{"x":${i}}`;
+        socket.write(Buffer.concat([post('/v2/models/endless/generate_stream', json.length), Buffer.from(json)]));
+      });
+      return hold(all, milliseconds);
+    },
+  },
+  regions: {
+    about: 'requests of 300 bytes for 3 GB and for 256 MB of shared memory without a page, on 16 connections',
+    async run({ http, milliseconds }) {
+      const regions = [new SparseRegion(3 * 1024 * MIB), new SparseRegion(256 * MIB)];
+      const control = new Line(http);
+      for (const { name, byteSize } of regions) {
+        const json = JSON.stringify({ key: `/${name}`, offset: 0, byte_size: byteSize });
+        control.socket.write(`${headOf(`/v2/systemsharedmemory/region/${name}/register`, json.length)}${json}`);
+      }
+      await sleep(REGISTERED_MS);
+      const all = lines(16, () => new Line(http));
+      all.forEach(({ socket }, i) => {
+        const { name, byteSize } = regions[i % 2]!;
+        const parameters = { shared_memory_region: name, shared_memory_byte_size: byteSize };
+        const input = { name: 'x', datatype: 'FP32', shape: [byteSize / 4], parameters };
+        const json = JSON.stringify({ id: String(i), inputs: [input], outputs: [{ name: 'y', parameters }] });
+        socket.write(`${headOf(FLOATS, json.length)}${json}`.repeat(4));
+      });
+      const outcome = await hold([control, ...all], milliseconds);
+      for (const region of regions) region.remove();
+      return outcome;
     },
   },
   'one-byte-frames': frames('8 million DATA frames of one byte', 1),

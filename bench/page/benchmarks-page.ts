@@ -1,10 +1,11 @@
-// docs/benchmarks.md, and its picture, of the last run of each suite that was run.
+// docs/benchmarks.md, and its picture, from the last run of each suite.
 
 import { format } from 'prettier';
 
-import { verdictOf, wantedOf } from '../goals.js';
+import { asWantedToday, distanceOf, verdictOf, wantedOf } from '../goals.js';
 import type { Goal } from '../goals.js';
-import type { KeptRun } from '../run-suite.js';
+import type { KeptRun } from '../results-file.js';
+import { QUIET } from '../run-suite.js';
 import { formatFigure } from '../table.js';
 import { goalsChart } from './goals-chart.js';
 
@@ -17,7 +18,9 @@ export type KeptRuns = ReadonlyMap<string, { readonly path: string; readonly run
 
 const PICTURE = 'benchmarks.svg';
 
-/** The files by name, the page first. `explained`: what was written by hand of the distance that is left. */
+/**
+ * The files by name, the page first. `explained` is the hand-written text about the remaining distance to the goals.
+ */
 export async function benchmarksPage(
   suites: readonly SuiteName[],
   runs: KeptRuns,
@@ -25,16 +28,20 @@ export async function benchmarksPage(
 ): Promise<Readonly<Record<string, string>>> {
   const measured = suites.filter(({ name }) => runs.has(name));
   const missing = suites.filter(({ name }) => !runs.has(name));
-  const goals = measured.flatMap(({ name }) => runs.get(name)!.run.goals.map((goal) => ({ suite: name, goal })));
+  const goals = measured.flatMap(({ name }) =>
+    runs.get(name)!.run.goals.map((goal) => ({ suite: name, goal: asWantedToday(goal) })),
+  );
   const text = [
     '# Benchmarks',
     '',
-    '`npm run bench -- all` measures and writes this page; no figure of a suite is written by hand. [bench/README.md](../bench/README.md) tells what is measured and how to read it.',
+    '`npm run bench -- all` measures and writes this page; no figure of a suite is written by hand. [bench/README.md](../bench/README.md) explains the measurements and how to read them.',
     '',
+    ...formatMissed(goals),
     ...formatMachines(measured, runs),
+    ...formatWarnings(measured, runs),
     ...(missing.length === 0
       ? []
-      : ['', `Not run: ${missing.map(({ name, about }) => `**${name}** (${about})`).join('; ')}.`]),
+      : ['', 'These suites have no kept run:', '', ...missing.map(({ name, about }) => `- **${name}**: ${about}`)]),
     '',
     ...formatGoalTable(goals),
     explained,
@@ -44,6 +51,48 @@ export async function benchmarksPage(
   return goals.length === 0
     ? { 'benchmarks.md': page }
     : { 'benchmarks.md': page, [PICTURE]: goalsChart(goals.map(({ goal }) => goal)) };
+}
+
+interface Measured {
+  readonly suite: string;
+  readonly goal: Goal;
+}
+
+/** What is not reached comes first, with its distance. */
+function formatMissed(goals: readonly Measured[]): readonly string[] {
+  const missed = goals.filter(({ goal }) => verdictOf(goal) === 'MISSED');
+  if (missed.length === 0) return [];
+  const rows = missed.map(({ suite, goal }) => {
+    const { id, what, got } = goal;
+    return [id, what, wantedOf(goal), formatFigure(got), distanceOf(goal), suite];
+  });
+  return [
+    '## Missed goals',
+    '',
+    `${missed.length} of ${goals.length} goals are missed. The goals are those of today; a run may be older.`,
+    '',
+    ...markdownTable(['goal', 'what', 'wanted', 'measured', 'is', 'suite'], rows),
+    '',
+    '## Runs',
+    '',
+  ];
+}
+
+/** What makes figures of these runs worth less. */
+function formatWarnings(measured: readonly SuiteName[], runs: KeptRuns): readonly string[] {
+  const those = (fits: (run: KeptRun) => boolean): string =>
+    measured.flatMap(({ name }) => (fits(runs.get(name)!.run) ? [name] : [])).join(', ');
+  const busy = those(({ loadAverage }) => loadAverage.before[0]! > QUIET);
+  const changed = those(({ commit }) => commit.endsWith('+'));
+  return [
+    ...(busy === ''
+      ? []
+      : [
+          '',
+          `**The machine was busy when these began**, with a load average above ${QUIET}: ${busy}. A suite that ran just before counts too. Read their ratios and CPU, not their rates.`,
+        ]),
+    ...(changed === '' ? [] : ['', `A + behind the commit: files differed from it. These are ${changed}.`]),
+  ];
 }
 
 function formatMachines(measured: readonly SuiteName[], runs: KeptRuns): readonly string[] {
@@ -74,7 +123,7 @@ function formatMachines(measured: readonly SuiteName[], runs: KeptRuns): readonl
   return [...lines.flatMap((line) => [`${line}.`, '']), ...markdownTable(head, rows)];
 }
 
-function formatGoalTable(goals: readonly { readonly suite: string; readonly goal: Goal }[]): readonly string[] {
+function formatGoalTable(goals: readonly Measured[]): readonly string[] {
   if (goals.length === 0) return [];
   const met = goals.filter(({ goal }) => verdictOf(goal) !== 'MISSED').length;
   const rows = goals.map(({ suite, goal }) => {

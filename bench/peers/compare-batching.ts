@@ -1,7 +1,7 @@
 // The same arrivals to a real tritonserver and to ours, on models with the same batcher, and what each made of them.
 //
 //   node build/bench/peers/compare-batching.js repository FOLDER     writes Triton's model repository
-//   tritonserver --model-repository FOLDER …                         (see docs/batching.md)
+//   tritonserver --model-repository FOLDER …                         (see docs/internals/batching-beside-triton.md)
 //   node build/bench/peers/compare-batching.js compare PORTS [names] PORTS: Triton's HTTP,gRPC,metrics; prints two tables
 
 import { copyFile, mkdir, writeFile } from 'node:fs/promises';

@@ -2,10 +2,10 @@
 // there the next time. What cannot be installed is told with the last words of pip.
 
 import { spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-export type EnvironmentName = 'triton' | 'mlserver' | 'kserve' | 'litserve';
+export type EnvironmentName = 'triton' | 'mlserver' | 'kserve' | 'litserve' | 'fastapi';
 
 /** Of PyTriton's package comes a tritonserver too. */
 const PACKAGES: Readonly<Record<EnvironmentName, readonly string[]>> = {
@@ -13,6 +13,7 @@ const PACKAGES: Readonly<Record<EnvironmentName, readonly string[]>> = {
   mlserver: ['mlserver==1.7.1'],
   kserve: ['kserve==0.21.0'],
   litserve: ['numpy==1.26.4', 'litserve==0.2.19'],
+  fastapi: ['numpy==1.26.4', 'uvicorn[standard]==0.54.0', 'fastapi==0.165.0'],
 };
 
 export function versionsOf(name: EnvironmentName): string {
@@ -51,6 +52,8 @@ export function tritonPaths({ folder }: Environment) {
   const server = join(packages, 'pytriton', 'tritonserver');
   return {
     server: join(server, 'bin', 'tritonserver'),
+    /** In the folder that pip has put it into. */
+    wheelServer: join(realpathSync(server), 'bin', 'tritonserver'),
     libraries: join(packages, 'nvidia_pytriton.libs'),
     backends: join(folder, 'backends'),
     caches: join(server, 'caches'),

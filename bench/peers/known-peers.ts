@@ -1,4 +1,4 @@
-// The other servers: how each is started on add-sub, and where it answers which wire.
+// The other servers: how each is started on add-sub, some on identity too, and where it answers which wire.
 
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { ADD_SUB, ADD_SUB_CACHED } from '../add-sub-wire.js';
+import { MODEL as IDENTITY } from '../identity-wire.js';
 import { environmentOf, tritonPaths } from './install-peers.js';
 import type { Environment, EnvironmentName } from './install-peers.js';
 import { freePorts, PeerProcess } from './peer-process.js';
 import type { PeerCommand } from './peer-process.js';
 
-export type PeerProcessName = EnvironmentName | 'pytriton';
+/** `proxy`: tritonserver as the engine of ours. */
+export type PeerProcessName = EnvironmentName | 'pytriton' | 'proxy';
 
 export interface RunningPeer {
   readonly process: PeerProcess;
@@ -23,11 +25,13 @@ export interface RunningPeer {
 // Compiled, this module is build/bench/peers/known-peers.js.
 const MODELS = fileURLToPath(new URL('../../../bench/peers/models', import.meta.url));
 
-const tritonConfig = (name: string, isCached: boolean): string => `name: "${name}"
+const ENGINE_SERVER = fileURLToPath(new URL('../servers/engine-server.js', import.meta.url));
+
+const tritonConfig = (name: string, [one, other]: readonly string[], isCached: boolean): string => `name: "${name}"
 backend: "python"
 max_batch_size: 64
 input [ { name: "a" data_type: TYPE_FP32 dims: [ 16 ] }, { name: "b" data_type: TYPE_FP32 dims: [ 16 ] } ]
-output [ { name: "add" data_type: TYPE_FP32 dims: [ 16 ] }, { name: "sub" data_type: TYPE_FP32 dims: [ 16 ] } ]
+output [ { name: "${one}" data_type: TYPE_FP32 dims: [ 16 ] }, { name: "${other}" data_type: TYPE_FP32 dims: [ 16 ] } ]
 instance_group [ { kind: KIND_CPU count: 1 } ]
 dynamic_batching {}
 ${isCached ? 'response_cache { enable: true }\n' : ''}`;
@@ -46,10 +50,11 @@ const COMMANDS: Readonly<
   }),
   triton: (environment, [http, grpc, metrics], scratch) => {
     const { server, libraries, backends, caches } = tritonPaths(environment);
-    for (const name of [ADD_SUB, ADD_SUB_CACHED]) {
+    for (const name of [ADD_SUB, ADD_SUB_CACHED, IDENTITY]) {
+      const [file, outputs] = name === IDENTITY ? ['identity.py', ['c', 'd']] : ['model.py', ['add', 'sub']];
       mkdirSync(join(scratch, name, '1'), { recursive: true });
-      cpSync(join(MODELS, 'triton', 'model.py'), join(scratch, name, '1', 'model.py'));
-      writeFileSync(join(scratch, name, 'config.pbtxt'), tritonConfig(name, name === ADD_SUB_CACHED));
+      cpSync(join(MODELS, 'triton', file), join(scratch, name, '1', 'model.py'));
+      writeFileSync(join(scratch, name, 'config.pbtxt'), tritonConfig(name, outputs, name === ADD_SUB_CACHED));
     }
     const options = {
       'model-repository': scratch,
@@ -69,6 +74,11 @@ const COMMANDS: Readonly<
       readyUrl: `http://127.0.0.1:${http}/v2/health/ready`,
     };
   },
+  proxy: (environment, ports) => ({
+    program: process.execPath,
+    parameters: [ENGINE_SERVER, tritonPaths(environment).wheelServer, ...ports.map(String)],
+    readyUrl: `http://127.0.0.1:${ports[0]}/v2/health/ready`,
+  }),
   mlserver: ({ bin }, [http, grpc, metrics], scratch) => {
     const listening = { host: '127.0.0.1', http_port: http, grpc_port: grpc, metrics_port: metrics };
     cpSync(join(MODELS, 'mlserver'), scratch, { recursive: true });
@@ -102,23 +112,29 @@ const COMMANDS: Readonly<
     folder: scratch,
     readyUrl: `http://127.0.0.1:${http}/health`,
   }),
+  fastapi: ({ bin }, [http], scratch) => ({
+    program: join(bin, 'python'),
+    parameters: [join(MODELS, 'fastapi_server.py'), String(http)],
+    folder: scratch,
+    readyUrl: `http://127.0.0.1:${http}/health`,
+  }),
 };
 
-const SPEAKS_GRPC: readonly PeerProcessName[] = ['pytriton', 'triton'];
+const OF_TRITON: readonly PeerProcessName[] = ['pytriton', 'triton', 'proxy'];
 
 /** Throws why there is none. */
 export async function startPeer(name: PeerProcessName, cpus: string | undefined): Promise<RunningPeer> {
-  const environment = await environmentOf(name === 'pytriton' ? 'triton' : name);
+  const environment = await environmentOf(name === 'pytriton' || name === 'proxy' ? 'triton' : name);
   const [http, grpc, metrics] = (await freePorts(3)) as unknown as Ports;
   const scratch = mkdtempSync(join(tmpdir(), `bench-${name}-`));
   const clean = (): void => rmSync(scratch, { recursive: true, force: true });
   try {
-    const process = await PeerProcess.start(COMMANDS[name](environment, [http, grpc, metrics], scratch), cpus);
+    const peer = await PeerProcess.start(COMMANDS[name](environment, [http, grpc, metrics], scratch), cpus);
     const stop = async (): Promise<void> => {
-      await process.stop();
+      await peer.stop();
       clean();
     };
-    return { process, httpPort: http, grpcPort: SPEAKS_GRPC.includes(name) ? grpc : undefined, stop };
+    return { process: peer, httpPort: http, grpcPort: OF_TRITON.includes(name) ? grpc : undefined, stop };
   } catch (error) {
     clean();
     throw error;

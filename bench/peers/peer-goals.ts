@@ -1,39 +1,38 @@
 // What our server is to reach beside the others, from their comparison with it.
 
 import type { Comparison, Measured } from '../comparison.js';
-import type { Goal } from '../goals.js';
+import { goalFor, type Goal } from '../goals.js';
 import { median, pairedRatios } from '../statistics.js';
 
 type Figure = 'requestsPerSecond' | 'p50' | 'serverCpuPerRequest';
 
-interface Wanted {
+interface Compared {
   readonly id: string;
+  readonly ours: readonly ('thread' | 'inline' | 'alone' | 'alone-inline')[];
   readonly peer: string;
   /** Of our figure to the peer's. */
   readonly figure: Figure;
   readonly shape: '1x1' | '16x1';
-  readonly wires: readonly string[];
-  readonly bounds: readonly [target: number, stretch: number];
 }
 
-const BOTH = ['http-binary', 'grpc'];
-
-const WANTED: readonly Wanted[] = [
-  { id: 'P15', peer: 'pytriton', figure: 'requestsPerSecond', shape: '16x1', wires: BOTH, bounds: [20, 40] },
-  { id: 'P15', peer: 'pytriton', figure: 'p50', shape: '1x1', wires: BOTH, bounds: [1 / 10, 1 / 15] },
-  { id: 'P15', peer: 'pytriton', figure: 'serverCpuPerRequest', shape: '16x1', wires: BOTH, bounds: [1 / 20, 1 / 40] },
-  {
-    id: 'P17',
-    peer: 'triton-core',
-    figure: 'requestsPerSecond',
-    shape: '16x1',
-    wires: ['http-binary'],
-    bounds: [1, 1.5],
-  },
-  { id: 'P17', peer: 'triton-core', figure: 'requestsPerSecond', shape: '16x1', wires: ['grpc'], bounds: [1.5, 3] },
-  { id: 'P18', peer: 'triton-python', figure: 'requestsPerSecond', shape: '16x1', wires: BOTH, bounds: [3, 8] },
-  { id: 'P18', peer: 'triton-python', figure: 'p50', shape: '1x1', wires: BOTH, bounds: [0.8, 0.6] },
+const COMPARED: readonly Compared[] = [
+  { id: 'P15', ours: ['thread'], peer: 'pytriton', figure: 'requestsPerSecond', shape: '16x1' },
+  { id: 'P15', ours: ['thread'], peer: 'pytriton', figure: 'p50', shape: '1x1' },
+  { id: 'P15', ours: ['thread'], peer: 'pytriton', figure: 'serverCpuPerRequest', shape: '16x1' },
+  { id: 'P17', ours: ['thread', 'inline'], peer: 'triton-core', figure: 'requestsPerSecond', shape: '16x1' },
+  { id: 'P18', ours: ['thread'], peer: 'triton-python', figure: 'requestsPerSecond', shape: '16x1' },
+  { id: 'P18', ours: ['thread'], peer: 'triton-python', figure: 'p50', shape: '1x1' },
+  { id: 'P22', ours: ['alone', 'alone-inline'], peer: 'triton-core', figure: 'requestsPerSecond', shape: '16x1' },
+  { id: 'P22', ours: ['alone', 'alone-inline'], peer: 'pytriton-alone', figure: 'requestsPerSecond', shape: '16x1' },
 ];
+
+/** Our server with its own thread goes without saying. */
+const OURS = {
+  thread: '',
+  inline: ', serverThread: false',
+  alone: ', batching: false',
+  'alone-inline': ', batching: false, serverThread: false',
+} as const;
 
 const WORDS: Readonly<Record<Figure, string>> = {
   requestsPerSecond: 'req/s',
@@ -41,21 +40,24 @@ const WORDS: Readonly<Record<Figure, string>> = {
   serverCpuPerRequest: 'CPU a request',
 };
 
-/** Comparisons are named `wire shape`, and measure ours, with its own thread, as `thread`. */
+/** Comparisons are named `wire shape`. */
 export function peerGoals(
   comparisons: readonly Comparison[],
   wireTitles: Readonly<Record<string, string>>,
 ): readonly Goal[] {
-  return WANTED.flatMap(({ id, peer, figure, shape, wires, bounds: [target, stretch] }) =>
-    wires.flatMap((wire): Goal[] => {
+  const goals: Goal[] = [];
+  for (const { id, ours, peer, figure, shape } of COMPARED) {
+    for (const [wire, title] of Object.entries(wireTitles)) {
       const measured = comparisons.find((one) => one.id === `${wire} ${shape}`)?.measured ?? [];
-      const ours = measured.find(({ server }) => server === 'thread');
       const theirs = measured.find(({ server }) => server === peer);
-      if (!ours || !theirs) return [];
-      const valuesOf = ({ samples }: Measured): readonly number[] => samples.map((sample) => sample[figure]);
-      const got = median(pairedRatios(valuesOf(ours), valuesOf(theirs)));
-      const what = `${wireTitles[wire]} ${shape}: ${WORDS[figure]} x ${theirs.title}`;
-      return [{ id, what, got, bound: target < stretch ? 'at least' : 'at most', target, stretch }];
-    }),
-  );
+      for (const name of ours) {
+        const own = measured.find(({ server }) => server === name);
+        if (!own || !theirs) continue;
+        const valuesOf = ({ samples }: Measured): readonly number[] => samples.map((sample) => sample[figure]);
+        const what = `${title} ${shape}${OURS[name]}: ${WORDS[figure]} x ${theirs.title}`;
+        goals.push(goalFor(id, what, median(pairedRatios(valuesOf(own), valuesOf(theirs)))));
+      }
+    }
+  }
+  return goals;
 }

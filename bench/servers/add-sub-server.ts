@@ -1,34 +1,30 @@
 // Our own server beside the others: add-sub, HTTP and gRPC.
-// Usage: add-sub-server.js <true|false>, the value of `serverThread`.
+// Usage: add-sub-server.js <true|false> [alone|sequences]. The first is the value of `serverThread`; with `alone` no requests share
+// a batch, with `sequences` requests belong to sequences.
 
-import { batch, Tensor, Triton } from 'tstriton';
+import { batch, sample } from 'tstriton';
 
+import { addSub } from '../add-sub-callable.js';
 import { ADD_SUB } from '../add-sub-wire.js';
-import { serveControl } from '../control-channel.js';
+import { measuredServer, serveMeasured, serverThreadFlag } from './measured-server.js';
 
-const flag = process.argv[2];
-if (flag !== 'true' && flag !== 'false') throw new Error(`expected 'true' or 'false' for serverThread, got '${flag}'`);
+const batching = process.argv[3];
+// Each round begins the sequences anew that the one before has left, and the server warns of it.
+// At the end it would wait for their rest.
+const isSequenced = batching === 'sequences';
+const triton = measuredServer(serverThreadFlag(), isSequenced ? { logWarning: false, exitTimeoutSecs: 1 } : {});
+if (![undefined, 'alone', 'sequences'].includes(batching))
+  throw new Error(`expected 'alone', 'sequences' or nothing, got '${batching}'`);
+const isAlone = batching === 'alone';
+const sequences = isSequenced && { sequenceBatching: { maxSequenceIdleMicroseconds: 600_000_000 } };
 
-const serverThread = flag === 'true';
-const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0, serverThread, logInfo: false });
+// Without batching the model sees the axis that the batch would have.
+const tensor = { dtype: 'float32', shape: isAlone ? [1, 16] : [16] } as const;
 triton.bind({
   modelName: ADD_SUB,
-  inferFunc: batch(({ a, b }) => {
-    const add = new Float32Array(a.data.length);
-    const sub = new Float32Array(a.data.length);
-    for (let i = 0; i < add.length; i++) {
-      add[i] = a.data[i]! + b.data[i]!;
-      sub[i] = a.data[i]! - b.data[i]!;
-    }
-    return { add: new Tensor('float32', add, a.shape), sub: new Tensor('float32', sub, a.shape) };
-  }),
-  inputs: { a: { dtype: 'float32', shape: [16] }, b: { dtype: 'float32', shape: [16] } },
-  outputs: { add: { dtype: 'float32', shape: [16] }, sub: { dtype: 'float32', shape: [16] } },
-  config: { maxBatchSize: 64 },
+  inferFunc: isAlone ? sample(addSub) : batch(addSub),
+  inputs: { a: tensor, b: tensor },
+  outputs: { add: tensor, sub: tensor },
+  config: isAlone ? { batching: false } : { maxBatchSize: 64, ...sequences },
 });
-await triton.run();
-
-serveControl({
-  ports: { httpPort: triton.httpPort!, grpcPort: triton.grpcPort! },
-  stop: () => triton.stop(),
-});
+await serveMeasured(triton);

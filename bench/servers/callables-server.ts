@@ -4,7 +4,7 @@
 // A load order has it measure structuredClone, which is what a copy on the way to a thread would cost at least, or for
 // `copies` tell the bytes that were posted from thread to thread so far: there [copied, transferred], and back.
 
-import { instanceGroup, stream, Triton } from 'tstriton';
+import { chatModel, instanceGroup, messageText, stream, Triton } from 'tstriton';
 import type { InstanceGroup } from 'tstriton';
 
 import * as workload from '../callables-workload.js';
@@ -52,6 +52,15 @@ switch (row) {
         for (let i = 0; i < count; i++) yield { y: [[i]] };
       }),
     });
+    triton.bind(
+      chatModel({
+        modelName: workload.CHAT_MODEL,
+        async *chat({ messages }) {
+          const count = Number(messageText(messages[0]!));
+          for (let i = 0; i < count; i++) yield String(i);
+        },
+      }),
+    );
     break;
   case 'ready': {
     // Where the server has no thread of its own, a callable that must not hold it up has one.

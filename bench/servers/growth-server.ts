@@ -2,23 +2,15 @@
 // Usage: growth-server.js <true|false> <models> <tensors> <maxBatchSize> <wait>: the value of `serverThread`; milliseconds that
 // each batch waits, without computing, so that requests queue up.
 
-import { batch, Triton } from 'tstriton';
+import { batch } from 'tstriton';
 import type { TensorSpecs } from 'tstriton';
 
-import { serveControl } from '../control-channel.js';
 import { inputNames, modelNamed, ROW_LENGTH } from '../growth-workload.js';
+import { measuredServer, serveMeasured, serverThreadFlag } from './measured-server.js';
 
-const [flag, ...numbers] = process.argv.slice(2);
-const [models, tensors, maxBatchSize, wait] = numbers.map(Number) as [number, number, number, number];
-if (flag !== 'true' && flag !== 'false') throw new Error(`expected 'true' or 'false' for serverThread, got '${flag}'`);
+const [models, tensors, maxBatchSize, wait] = process.argv.slice(3).map(Number) as [number, number, number, number];
 
-const triton = new Triton({
-  httpPort: 0,
-  grpcPort: 0,
-  metricsPort: 0,
-  serverThread: flag === 'true',
-  logInfo: false,
-});
+const triton = measuredServer(serverThreadFlag());
 const specs = (prefix: string): TensorSpecs =>
   Object.fromEntries(
     inputNames(tensors).map((name) => [`${prefix}${name}`, { dtype: 'float32', shape: [ROW_LENGTH] }] as const),
@@ -40,11 +32,5 @@ for (let i = 0; i < models; i++) {
   });
 }
 const startedAt = performance.now();
-await triton.run();
+await serveMeasured(triton, () => Promise.resolve(startMilliseconds));
 const startMilliseconds = performance.now() - startedAt;
-
-serveControl({
-  ports: { httpPort: triton.httpPort!, grpcPort: triton.grpcPort! },
-  load: () => Promise.resolve(startMilliseconds),
-  stop: () => triton.stop(),
-});

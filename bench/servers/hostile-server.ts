@@ -1,8 +1,9 @@
-// The hostile suite's server. It runs in the main thread, where its event loop can be watched, and the callables in
-// threads of their own, as they are with a server's thread. A load order has it tell how long its loop was held at most
-// and how much memory the process had at most since the last order.
+// The server of the hostile suites. Usage: hostile-server.js [true [default]]. With `true` it has a thread of its own. Without, it
+// runs in the main thread, where its event loop can be watched. The callables have threads of their own in both. A load order has it tell how
+// long the main thread's loop was held at most and how much memory the process had at most since the last order.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 import { instanceGroup, Triton } from 'tstriton';
 import type { Dtype } from 'tstriton';
@@ -18,14 +19,20 @@ export interface HostileReport {
   readonly peak: number;
 }
 
+/** Between two responses of a stream. */
+const PAUSE_MS = 200;
+/** The same on every machine, unless the memory of the process is what is measured. */
+const budget = process.argv[3] === 'default' ? {} : { maxInflightBytes: 2 ** 30 };
 const triton = new Triton({
   httpPort: 0,
   grpcPort: 0,
   metricsPort: 0,
-  serverThread: false,
+  serverThread: process.argv[2] === 'true',
   logInfo: false,
-  // The same on every machine.
-  maxInflightBytes: 2 ** 30,
+  // Attackers may use what only trusted clients should.
+  allowClientShm: true,
+  restrictedEndpoints: [],
+  ...budget,
 });
 for (const [modelName, { dtype, shape, batching }] of Object.entries(HOSTILE_MODELS)) {
   triton.bind({
@@ -42,6 +49,18 @@ triton.bind({
   outputs: { y: { dtype: 'uint8', shape: [-1] } },
   config: { batching: false },
   inferFunc: (requests) => requests.map(({ inputs: { x } }) => ({ y: new Uint8Array(x.data[0]!) })),
+});
+triton.bind({
+  modelName: 'endless',
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'int32', shape: [1] } },
+  config: { batching: false, decoupled: true },
+  async *inferFunc(requests, { signal }) {
+    for (let i = 0; !signal.aborted; i++) {
+      yield requests.map(() => ({ y: Int32Array.of(i) }));
+      await sleep(PAUSE_MS);
+    }
+  },
 });
 await triton.run();
 const stall = new EventLoopStall();

@@ -4,17 +4,14 @@
 import { serveControl } from '../control-channel.js';
 import { binaryAnswer } from '../identity-wire.js';
 
-interface Answer {
+interface Exchange {
+  receiveBody(plan: { limit: number; alignedAt: number; onBody(body: Buffer): void }): void;
   respond(status: number, headers: readonly string[], body: readonly Uint8Array[]): void;
-}
-
-interface Request {
-  readBody(reader: { data(chunk: Buffer): void; end(): void }): void;
 }
 
 interface Http1Build {
   readonly HttpServer: new (options: {
-    readonly serve: (request: Request, answer: Answer) => void;
+    readonly serve: (exchange: Exchange) => void;
     readonly onError: (error: Error) => void;
   }) => { listen(address: string, port: number): Promise<number>; close(): Promise<void> };
 }
@@ -28,15 +25,13 @@ const body = Buffer.from(binaryAnswer.body);
 const headers = [...Object.entries(binaryAnswer.headers).flat(), 'Content-Length', String(body.length)];
 
 const server = new HttpServer({
-  serve(request, answer) {
-    let length = 0;
-    request.readBody({
-      data: (chunk) => {
-        length += chunk.length;
-      },
-      end: () => {
-        if (length > 0) answer.respond(200, headers, [body]);
-        else answer.respond(404, ['Content-Length', '0'], []);
+  serve(exchange) {
+    exchange.receiveBody({
+      limit: Infinity,
+      alignedAt: 0,
+      onBody(received) {
+        if (received.length > 0) exchange.respond(200, headers, [body]);
+        else exchange.respond(404, ['Content-Length', '0'], []);
       },
     });
   },

@@ -4,17 +4,13 @@
 import { Triton } from 'tstriton';
 import { onnx } from 'tstriton/onnx';
 
-import { serveControl } from '../control-channel.js';
 import { writeModelFile } from '../onnx-file.js';
 import { networkNamed } from '../onnx-networks.js';
+import { serveMeasured } from './measured-server.js';
 
 const network = networkNamed(process.argv[2]);
 const maxBatchSize = Number(process.argv[3]);
 
 const triton = new Triton({ httpPort: 0, grpcPort: 0, metricsPort: 0 });
 triton.bind(onnx(writeModelFile(network), { threads: 1, config: { maxBatchSize } }));
-await triton.run();
-
-const { httpPort, grpcPort } = triton;
-if (httpPort === undefined || grpcPort === undefined) throw new Error('the server tells no ports after run()');
-serveControl({ ports: { httpPort, grpcPort }, stop: () => triton.stop() });
+await serveMeasured(triton);

@@ -5,7 +5,7 @@
 import { MessageChannel, Worker } from 'node:worker_threads';
 
 import { serveControl } from '../control-channel.js';
-import { binaryRequest, grpcRequest, MODEL } from '../identity-wire.js';
+import { binaryRequests, grpcRequests, MODEL } from '../identity-wire.js';
 import { load } from '../parts-build.js';
 import type { Instance, Sink } from '../parts-build.js';
 import * as workload from '../parts-workload.js';
@@ -20,16 +20,23 @@ const { completeModelConfig } = await load('model/complete-model.js');
 const config = completeModelConfig(workload.SPEC, 1);
 let worker: Worker | undefined;
 
+/** They differ, as requests under load do. */
+function requestOf<T>(requests: readonly T[], i: number): T {
+  return requests[i % requests.length]!;
+}
+
 /** No tensor of the workload is in any. */
 const NO_SHARED_MEMORY = {};
 
 async function codecOfGrpc(): Promise<Part> {
-  const { finishPaced } = await load('model/paced-work.js');
+  const { finishPaced } = await load('pacing/paced-work.js');
   const { decodeInferRequest } = await load('protocol/grpc/decode-infer-request.js');
   const { encodeInferResponse } = await load('protocol/grpc/encode-infer-response.js');
   return (ended) => {
     for (let i = 0; i < atOnce; i++) {
-      const { request } = finishPaced(finishPaced(decodeInferRequest(grpcRequest)).complete(config, NO_SHARED_MEMORY));
+      const { request } = finishPaced(
+        finishPaced(decodeInferRequest(requestOf(grpcRequests, i))).complete(config, NO_SHARED_MEMORY),
+      );
       const answer = encodeInferResponse(workload.RESPONSE);
       if (request.inputs.length !== 2 || answer.length === 0) throw new Error('wrong answer of the codec');
     }
@@ -38,14 +45,13 @@ async function codecOfGrpc(): Promise<Part> {
 }
 
 async function codecOfHttp(): Promise<Part> {
-  const { finishPaced } = await load('model/paced-work.js');
+  const { finishPaced } = await load('pacing/paced-work.js');
   const { decodeInferRequest } = await load('protocol/http/decode-infer-request.js');
   const { encodeInferResponse } = await load('protocol/http/encode-infer-response.js');
-  const { body } = binaryRequest;
-  const given = { config, modelVersion: '', body, headerLength: workload.HEADER_LENGTH, maxInputSize: 1 << 26 };
+  const given = { config, modelVersion: '', headerLength: workload.HEADER_LENGTH, maxInputSize: 1 << 26 };
   return (ended) => {
     for (let i = 0; i < atOnce; i++) {
-      const form = finishPaced(decodeInferRequest(given));
+      const form = finishPaced(decodeInferRequest({ ...given, body: requestOf(binaryRequests, i).body }));
       const { request, binaryOutputs } = finishPaced(form.complete(config, NO_SHARED_MEMORY));
       const { contentLength } = finishPaced(encodeInferResponse(workload.RESPONSE, binaryOutputs));
       if (request.inputs.length !== 2 || contentLength < 128) throw new Error('wrong answer of the codec');
@@ -62,7 +68,7 @@ async function engine(): Promise<Part> {
   const entry = server.repository.add(config);
   const result = { kind: 'outputs', outputs: workload.OUTPUTS, parameters: undefined } as const;
   const times = { computeInput: 0, computeInfer: 0, computeOutput: 0 };
-  entry.model.addInstance({
+  const instance: Instance = {
     inOtherThread: true,
     execute(batch, done) {
       setImmediate(() =>
@@ -73,8 +79,8 @@ async function engine(): Promise<Part> {
       );
       return { cancel: () => undefined };
     },
-  });
-  entry.loaded();
+  };
+  entry.serve({ instances: [instance] });
   server.started();
   const request = {
     modelName: MODEL,

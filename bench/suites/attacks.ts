@@ -1,22 +1,21 @@
 // What hostile traffic costs a good client: its p99 beside each attack, against that beside harmless traffic of as many bytes.
 // Good client, attacker and server are processes of their own.
 
+import { askedHttp } from '../asked-targets.js';
 import { ATTACKS } from '../attack-wire.js';
-import { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import * as wire from '../identity-wire.js';
 import type { AttackOrder, AttackReport } from '../load/striker.js';
-import type { LoadReport } from '../load/load-run.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
+import type { LoadReport } from '../load/load-window.js';
 import { loadAverage } from '../machine.js';
-import { askHttp } from '../real-clients.js';
+import { StartedProcesses } from '../started-processes.js';
 import { median } from '../statistics.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { formatFigure, formatTable } from '../table.js';
 
 /** Of a good client's p99, beside that with harmless traffic. */
-const MOST = 1.2;
+
 const BLOWS_PER_SECOND = 50;
 const LEAD_IN_SECONDS = 0.1;
 
@@ -37,51 +36,38 @@ export async function runAttacks(options: SuiteOptions): Promise<SuiteResult> {
     '--only',
   );
   const { pinning, timing } = options;
-  const started: BenchProcess[] = [];
-  const start = async (module: string, cpus: string | undefined, ...parameters: string[]) => {
-    const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus, arguments: parameters });
-    started.push(one);
-    return one;
-  };
+  await using processes = new StartedProcesses();
   const all: { readonly name: string; readonly rounds: Readonly<Record<Kind, Round>>[] }[] = [];
   let errors = 0;
-  try {
-    const server = await start('../servers/identity-server.js', pinning.server, 'true');
-    const client = await start('../load/load-generator.js', pinning.client);
-    const attacker = await start('../load/striker.js', pinning.client);
-    const ports = { http: server.port('httpPort'), grpc: server.port('grpcPort') };
-    const path = `/v2/models/${wire.MODEL}/infer`;
-    const { headers, body } = await askHttp(ports.http, path, wire.binaryRequest);
-    wire.checkBinaryAnswer(body, Number(headers['inference-header-content-length']));
-    const request = rawHttpRequest(ports.http, path, wire.binaryRequest);
-    const target = { protocol: 'http', port: ports.http, connections: 1, request, expectedBody: body } as const;
-    const measure = async (name: string, kind: Kind, seconds: number): Promise<Round> => {
-      const order: AttackOrder = {
-        name,
-        isHarmless: kind === 'harmless',
-        ports,
-        perSecond: BLOWS_PER_SECOND,
-        seconds: seconds + LEAD_IN_SECONDS,
-      };
-      const attacking =
-        kind === 'nothing' ? undefined : (attacker.load(order, () => undefined) as Promise<AttackReport>);
-      const loading = client.load({ target, leadInSeconds: LEAD_IN_SECONDS, seconds }, () => undefined);
-      const [attack, { p50, p99, errors }] = await Promise.all([attacking, loading as Promise<LoadReport>]);
-      return { p50, p99, errors, attack };
+  const server = await processes.start('./servers/identity-server.js', pinning.server, 'true');
+  const client = await processes.start('./load/load-generator.js', pinning.client);
+  const attacker = await processes.start('./load/striker.js', pinning.client);
+  const ports = { http: server.port('httpPort'), grpc: server.port('grpcPort') };
+  const path = `/v2/models/${wire.MODEL}/infer`;
+  const target = await askedHttp({ port: ports.http, path }, wire.binaryRequests, wire.checkBinaryAnswer);
+  const measure = async (name: string, kind: Kind, seconds: number): Promise<Round> => {
+    const order: AttackOrder = {
+      name,
+      isHarmless: kind === 'harmless',
+      ports,
+      perSecond: BLOWS_PER_SECOND,
+      seconds: seconds + LEAD_IN_SECONDS,
     };
-    for (const kind of KINDS) await measure(names[0]!, kind, timing.warmUpSeconds);
-    for (const name of names) {
-      const rounds: Record<Kind, Round>[] = [];
-      for (let round = 0; round < timing.rounds; round++) {
-        const one: Partial<Record<Kind, Round>> = {};
-        for (const kind of KINDS) one[kind] = await measure(name, kind, timing.seconds);
-        rounds.push(one as Record<Kind, Round>);
-      }
-      errors += rounds.reduce((sum, one) => sum + KINDS.reduce((more, kind) => more + one[kind].errors, 0), 0);
-      all.push({ name, rounds });
+    const attacking = kind === 'nothing' ? undefined : (attacker.load(order, () => undefined) as Promise<AttackReport>);
+    const loading = client.load({ target, leadInSeconds: LEAD_IN_SECONDS, seconds }, () => undefined);
+    const [attack, { p50, p99, errors }] = await Promise.all([attacking, loading as Promise<LoadReport>]);
+    return { p50, p99, errors, attack };
+  };
+  for (const kind of KINDS) await measure(names[0]!, kind, timing.warmUpSeconds);
+  for (const name of names) {
+    const rounds: Record<Kind, Round>[] = [];
+    for (let round = 0; round < timing.rounds; round++) {
+      const one: Partial<Record<Kind, Round>> = {};
+      for (const kind of KINDS) one[kind] = await measure(name, kind, timing.seconds);
+      rounds.push(one as Record<Kind, Round>);
     }
-  } finally {
-    await Promise.all(started.map((one) => one.stop()));
+    errors += rounds.reduce((sum, one) => sum + KINDS.reduce((more, kind) => more + one[kind].errors, 0), 0);
+    all.push({ name, rounds });
   }
   const figures = all.map(({ name, rounds }) => ({ ...figuresOf(name, rounds), rounds }));
   const head = ['attack', 'p99 us alone', 'harmless', 'attack', 'x harmless', 'p50 x harmless', 'connections', ''];
@@ -98,7 +84,7 @@ export async function runAttacks(options: SuiteOptions): Promise<SuiteResult> {
   );
   const goals = figures.map(({ name, costs }): Goal => {
     const what = `a good client's p99 beside ${name}, x that beside harmless traffic`;
-    return { id: 'R3', what, got: costs, bound: 'at most', target: MOST };
+    return goalFor('R3', what, costs);
   });
   options.print(formatGoals(goals));
   return { comparisons: [], goals, errors, figures: { loadAverage: loadAverage(), attacks: figures } };

@@ -2,17 +2,18 @@
 // of full batches without a pause, 32 rows in 5 ms + 32 x 0.1 ms. Requests of one row come in a closed loop, and at random
 // moments (Poisson): at 90 % of the ideal, and at 120 %, where the queue grows.
 
+import { askedGrpc } from '../asked-targets.js';
 import { measureDecisions, QUEUED } from '../batch-decision.js';
 import type { DecisionCost } from '../batch-decision.js';
-import { grpcRequest, IDEAL_ROWS_PER_SECOND, isAnswer, MODEL } from '../batcher-workload.js';
-import { BenchProcess } from '../bench-process.js';
+import { checkAnswer, grpcRequests, IDEAL_ROWS_PER_SECOND, MODEL } from '../batcher-workload.js';
+import type { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
 import type { Comparison, Measured } from '../comparison.js';
 import { errorsOf, medianOf } from '../comparison.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { GrpcTarget } from '../load/grpc-load-connection.js';
-import { askGrpc, modelInfer } from '../real-clients.js';
+import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { formatFigure, formatTable } from '../table.js';
 
@@ -30,9 +31,6 @@ const LOADS = {
   'poisson-120': { title: 'Poisson, 120 % of the ideal', connections: 2, streams: 2000, share: 1.2 },
 } as const;
 type LoadName = keyof typeof LOADS;
-
-/** Percents of the ideal when saturated: wanted, and better. */
-const SHARES: Readonly<Record<ServerName, readonly [number, number]>> = { thread: [95, 98], inline: [92, 98] };
 
 export async function runBatcher(options: SuiteOptions): Promise<SuiteResult> {
   const rows = ['decision', ...Object.keys(LOADS)];
@@ -72,40 +70,31 @@ async function measureLoads(
   options: SuiteOptions,
 ): Promise<readonly Comparison[]> {
   const { timing, pinning, print } = options;
-  const started: BenchProcess[] = [];
-  const start = async (module: string, cpus: string | undefined, ...parameters: string[]): Promise<BenchProcess> => {
-    const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus, arguments: parameters });
-    started.push(one);
-    return one;
-  };
-  try {
-    const generator = await start('../load/load-generator.js', pinning.client);
-    const running: { readonly name: ServerName; readonly server: BenchProcess; readonly target: GrpcTarget }[] = [];
-    for (const name of servers) {
-      const server = await start('../servers/batcher-server.js', pinning.server, String(name === 'thread'));
-      running.push({ name, server, target: await verifiedTarget(server) });
-    }
-    const comparisons: Comparison[] = [];
-    for (const load of loads) {
-      const shape = LOADS[load];
-      const participants = running.map(({ target, ...one }) => ({ ...one, target: { ...target, ...loadOf(load) } }));
-      const before = await Promise.all(running.map(({ server }) => batchesOf(server)));
-      const samples = await measureInterleaved(participants, generator, timing);
-      const after = await Promise.all(running.map(({ server }) => batchesOf(server)));
-      const measured = running.map(({ name }, i): Measured => ({
-        server: name,
-        title: TITLES[name],
-        samples: samples[i]!,
-      }));
-      const comparison = { id: load, title: shape.title, connections: shape.connections, measured };
-      comparisons.push(comparison);
-      const batches = running.map((_, i) => difference(after[i]!, before[i]!));
-      print(`${formatLoad(comparison, batches)}\n`);
-    }
-    return comparisons;
-  } finally {
-    await Promise.all(started.map((one) => one.stop()));
+  await using processes = new StartedProcesses();
+  const generator = await processes.start('./load/load-generator.js', pinning.client);
+  const running: { readonly name: ServerName; readonly server: BenchProcess; readonly target: GrpcTarget }[] = [];
+  for (const name of servers) {
+    const server = await processes.start('./servers/batcher-server.js', pinning.server, String(name === 'thread'));
+    running.push({ name, server, target: await askedGrpc(server.port('grpcPort'), grpcRequests, checkAnswer) });
   }
+  const comparisons: Comparison[] = [];
+  for (const load of loads) {
+    const shape = LOADS[load];
+    const participants = running.map(({ target, ...one }) => ({ ...one, target: { ...target, ...loadOf(load) } }));
+    const before = await Promise.all(running.map(({ server }) => batchesOf(server)));
+    const samples = await measureInterleaved(participants, generator, timing);
+    const after = await Promise.all(running.map(({ server }) => batchesOf(server)));
+    const measured = running.map(({ name }, i): Measured => ({
+      server: name,
+      title: TITLES[name],
+      samples: samples[i]!,
+    }));
+    const comparison = { id: load, title: shape.title, connections: shape.connections, measured };
+    comparisons.push(comparison);
+    const batches = running.map((_, i) => difference(after[i]!, before[i]!));
+    print(`${formatLoad(comparison, batches)}\n`);
+  }
+  return comparisons;
 }
 
 function loadOf(name: LoadName): Pick<GrpcTarget, 'connections' | 'streams' | 'arrivalsPerSecond'> {
@@ -113,14 +102,6 @@ function loadOf(name: LoadName): Pick<GrpcTarget, 'connections' | 'streams' | 'a
   const { connections, streams } = load;
   if (!('share' in load)) return { connections, streams };
   return { connections, streams, arrivalsPerSecond: (load.share * IDEAL_ROWS_PER_SECOND) / connections };
-}
-
-async function verifiedTarget(server: BenchProcess): Promise<GrpcTarget> {
-  const port = server.port('grpcPort');
-  const expectedMessage = await askGrpc(port, grpcRequest);
-  if (!isAnswer(expectedMessage)) throw new Error('wrong answer: not the row that was sent');
-  const { path } = modelInfer;
-  return { protocol: 'grpc', port, connections: 1, streams: 1, path, message: grpcRequest, expectedMessage };
 }
 
 interface Batches {
@@ -209,8 +190,7 @@ function goalsOf(comparisons: readonly Comparison[]): readonly Goal[] {
     .flatMap(({ title, measured }) =>
       measured.map((one): Goal => {
         const got = (100 * medianOf(one, 'requestsPerSecond')) / IDEAL_ROWS_PER_SECOND;
-        const [target, stretch] = SHARES[one.server as ServerName];
-        return { id: 'P9', what: `${title}, ${one.title}: % of the ideal`, got, bound: 'at least', target, stretch };
+        return goalFor('P9', `${title}, ${one.title}: % of the ideal`, got);
       }),
     );
 }

@@ -1,12 +1,12 @@
 // Fast streams of responses, and meanwhile the health of the server as other clients see it: how much the ones cost the
 // others.
 
-import type { Goal } from '../goals.js';
+import { goalFor, type Goal } from '../goals.js';
 import type { ProbeOrder, ProbeReport } from '../load/ready-probe.js';
 import type { StreamsOrder, StreamsReport } from '../load/endless-streams.js';
 import { median } from '../statistics.js';
 import { formatFigure, formatTable } from '../table.js';
-import { goal, RESPONSES, startServer, TITLES, WIRES } from './callables-part.js';
+import { RESPONSES, startServer, TITLES, WIRES } from './callables-part.js';
 import type { Part, Run, ServerName } from './callables-part.js';
 
 /** How many streams at a time, and how many clients that ask for health meanwhile. */
@@ -31,8 +31,8 @@ interface FairSample {
 
 /** The server on one core, both clients on another, as with the streams alone. */
 export async function measureFairness(run: Run): Promise<Part> {
-  const streamer = await run.start('../load/callables-client.js', run.pinning.client);
-  const prober = await run.start('../load/callables-client.js', run.pinning.client);
+  const streamer = await run.start('./load/callables-client.js', run.pinning.client);
+  const prober = await run.start('./load/callables-client.js', run.pinning.client);
   const [milliseconds, rounds] = run.isQuick
     ? [300, 1]
     : [Math.min(run.timing.seconds * 1000, 2000), Math.min(run.timing.rounds, 5)];
@@ -91,8 +91,8 @@ export async function measureFairness(run: Run): Promise<Part> {
         if (load.streams > 0 && load.clients > 0) {
           const what = `${title}, ${load.streams} streams, ${load.clients} clients`;
           goals.push(
-            goal('P10', `${what}: responses/s`, median(rates), [100_000, 150_000]),
-            goal('P10', `${what}: health p50 ms`, median(of('p50')), [5, 2]),
+            goalFor('P10', `${what}: responses/s`, median(rates)),
+            goalFor('P10', `${what}: health p50 ms`, median(of('p50'))),
           );
         }
         const figures = [rates, firsts, cpu, of('p50'), of('p99'), of('max'), of('lateness')];

@@ -36,17 +36,11 @@ export function startServer(
   row: Row | 'copies',
   cpus: string | undefined,
 ): Promise<BenchProcess> {
-  return run.start('../servers/callables-server.js', cpus, String(name === 'thread'), row, String(run.steps));
-}
-
-/** A figure that is to be at least `target`, or at most where `better` is less. */
-export function goal(id: string, what: string, got: number, bounds: readonly [target: number, better?: number]): Goal {
-  const [target, stretch] = bounds;
-  const isAtMost = stretch !== undefined && stretch < target;
-  return { id, what, got, bound: isAtMost ? 'at most' : 'at least', target, stretch };
+  return run.start('./servers/callables-server.js', cpus, String(name === 'thread'), row, String(run.steps));
 }
 
 export const WIRES: Readonly<Record<StreamOrder['kind'], string>> = {
   grpc: 'gRPC ModelStreamInfer',
   sse: 'generate_stream',
+  chat: '/v1/chat/completions',
 };

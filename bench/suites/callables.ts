@@ -1,29 +1,28 @@
 // Callables that stream, block, compute or take much: a decoupled model's responses, readiness while a callable spins,
 // instance threads, and a batch of images on its way to a thread.
 
-import { BenchProcess } from '../bench-process.js';
+import { askedHttp } from '../asked-targets.js';
+import type { BenchProcess } from '../bench-process.js';
 import * as workload from '../callables-workload.js';
 import type { Comparison } from '../comparison.js';
 import { errorsOf, formatComparison, medianOf, ratioToFloor } from '../comparison.js';
 import { chosen } from '../chosen.js';
-import { formatGoals, type Goal } from '../goals.js';
-import type { HttpForm } from '../identity-wire.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
 import type { ThreadsOrder } from '../load/bare-threads.js';
-import type { HttpTarget } from '../load/http-load-connection.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
 import type { ProbeOrder, ProbeReport } from '../load/ready-probe.js';
 import type { StreamOrder, StreamReport } from '../load/response-stream.js';
 import { loadAverage } from '../machine.js';
-import { askHttp } from '../real-clients.js';
 import type { CloneReport } from '../servers/callables-server.js';
+import { StartedProcesses } from '../started-processes.js';
 import { median } from '../statistics.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
-import { goal, RESPONSES, ROWS, SERVERS, startServer, TITLES, WIRES } from './callables-part.js';
+import { RESPONSES, ROWS, SERVERS, startServer, TITLES, WIRES } from './callables-part.js';
 import type { Part, Row, Run, ServerName } from './callables-part.js';
 import { measureFairness } from './callables-fair.js';
 import { formatFigure, formatTable } from '../table.js';
+import { checkTail, type HttpForm, IDS } from '../tensor-wire.js';
 
 const WORK_MS = 10;
 
@@ -43,20 +42,12 @@ export async function runCallables(options: SuiteOptions): Promise<SuiteResult> 
   const goals: Goal[] = [];
   const steps = workload.stepsFor(WORK_MS);
   for (const row of wanted) {
-    const started: BenchProcess[] = [];
-    const start: Run['start'] = async (module, cpus, ...parameters) => {
-      const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus, arguments: parameters });
-      started.push(one);
-      return one;
-    };
-    try {
-      const part = await PARTS[row]({ ...options, names, steps, start });
-      figures[row] = { ...part.figures, loadAverage: loadAverage() };
-      if (part.comparison) comparisons.push(part.comparison);
-      goals.push(...part.goals);
-    } finally {
-      await Promise.all(started.map((one) => one.stop()));
-    }
+    await using processes = new StartedProcesses();
+    const start: Run['start'] = (module, cpus, ...parameters) => processes.start(module, cpus, ...parameters);
+    const part = await PARTS[row]({ ...options, names, steps, start });
+    figures[row] = { ...part.figures, loadAverage: loadAverage() };
+    if (part.comparison) comparisons.push(part.comparison);
+    goals.push(...part.goals);
   }
   options.print(formatGoals(goals));
   const errors = comparisons.reduce((sum, one) => sum + errorsOf(one), 0);
@@ -71,12 +62,12 @@ interface StreamSample extends StreamReport {
 }
 
 async function measureStreams(run: Run): Promise<Part> {
-  const client = await run.start('../load/callables-client.js', run.pinning.client);
+  const client = await run.start('./load/callables-client.js', run.pinning.client);
   const servers: { readonly name: ServerName; readonly process: BenchProcess }[] = [];
   for (const name of run.names)
     servers.push({ name, process: await startServer(run, name, 'stream', run.pinning.server) });
   const samples: StreamSample[] = [];
-  const kinds = ['grpc', 'sse'] as const;
+  const kinds = ['grpc', 'sse', 'chat'] as const;
   const [warmUps, each] = run.isQuick ? [1, 2] : [5, 5];
   for (let round = -1; round < run.timing.rounds; round++) {
     for (const kind of kinds) {
@@ -99,10 +90,7 @@ async function measureStreams(run: Run): Promise<Part> {
       const title = `${WIRES[kind]}, ${TITLES[name]}`;
       const rate = of(({ seconds }) => RESPONSES / seconds);
       const first = of(({ firstMs }) => firstMs);
-      goals.push(
-        goal('P10', `${title}: responses/s`, rate, [100_000, 150_000]),
-        goal('P10', `${title}: first ms`, first, [2, 1]),
-      );
+      goals.push(goalFor('P10', `${title}: responses/s`, rate), goalFor('P10', `${title}: first ms`, first));
       const clientBusy = of(({ clientCpu, seconds }) => clientCpu / seconds / 1e6);
       return [
         title,
@@ -121,7 +109,7 @@ async function measureStreams(run: Run): Promise<Part> {
 
 // The spinning thread and the server's must not share a core, so neither process is pinned.
 async function measureReady(run: Run): Promise<Part> {
-  const client = await run.start('../load/callables-client.js', undefined);
+  const client = await run.start('./load/callables-client.js', undefined);
   const [milliseconds, idleMilliseconds, rounds] = run.isQuick
     ? [1000, 300, 1]
     : [5000, 1000, Math.min(run.timing.rounds, 3)];
@@ -147,7 +135,7 @@ async function measureReady(run: Run): Promise<Part> {
       const of = (figure: keyof ProbeReport): number => median(own.map((sample) => sample[figure]));
       const what = spin ? `spins ${places[name]}` : 'nothing to do';
       const title = `${TITLES[name]}, ${what}`;
-      if (spin) goals.push(goal('P11', `ready while it ${what}, ${TITLES[name]}: p99 ms`, of('p99'), [3, 1]));
+      if (spin) goals.push(goalFor('P11', `ready while it ${what}, ${TITLES[name]}: p99 ms`, of('p99')));
       const worst = Math.max(...own.map(({ max }) => max));
       return [title, ...[of('probes'), of('p50'), of('p99'), worst, of('lateness')].map(formatFigure)];
     }),
@@ -159,19 +147,15 @@ async function measureReady(run: Run): Promise<Part> {
   return { figures: { milliseconds, samples }, goals };
 }
 
-async function httpTarget(port: number, model: string, form: HttpForm) {
-  const path = `/v2/models/${model}/infer`;
-  const { headers, body } = await askHttp(port, path, form);
-  const request = rawHttpRequest(port, path, form);
-  const target: HttpTarget = { protocol: 'http', port, connections: 1, request, expectedBody: body };
-  return { target, headers };
-}
+const httpPlace = (server: BenchProcess, model: string) => {
+  return { port: server.port('httpPort'), path: `/v2/models/${model}/infer` };
+};
 
 // Not pinned either: two threads need two cores.
 async function measureThreads(run: Run): Promise<Part> {
-  const generator = await run.start('../load/load-generator.js', undefined);
+  const generator = await run.start('./load/load-generator.js', undefined);
   const server = await startServer(run, 'thread', 'threads', undefined);
-  const bare = await run.start('../load/bare-threads.js', undefined, String(run.steps));
+  const bare = await run.start('./load/bare-threads.js', undefined, String(run.steps));
   const rate = async (threads: number): Promise<number> => {
     const order: ThreadsOrder = { threads, milliseconds: run.timing.seconds * 1000 };
     return (await bare.load(order, () => undefined)) as number;
@@ -179,7 +163,8 @@ async function measureThreads(run: Run): Promise<Part> {
   const participants: Participant[] = [];
   const connections = 8;
   for (const name of workload.WORK_MODELS) {
-    const { target } = await httpTarget(server.port('httpPort'), name, workload.valueRequest(1));
+    const forms = IDS.map((_, k) => workload.valueRequest(k + 1));
+    const target = await askedHttp(httpPlace(server, name), forms, ({ body }, k) => workload.checkValue(body, k + 1));
     participants.push({ name, server, target: { ...target, connections } });
   }
   const bareRates: { readonly one: number; readonly two: number }[] = [];
@@ -193,12 +178,12 @@ async function measureThreads(run: Run): Promise<Part> {
   const bareTitle = `two bare threads without a server compute ${formatFigure(ceiling)} x as much as one here`;
   run.print(`${formatComparison(comparison)}\n${bareTitle}\n`);
   const ratio = ratioToFloor(comparison, measured[1]!, 'requestsPerSecond').median;
-  const goals = [goal('P12', '2 instance threads: req/s x those of one', ratio, [1.85, 1.95])];
+  const goals = [goalFor('P12', '2 instance threads: req/s x those of one', ratio)];
   return { figures: { bareRates }, comparison, goals };
 }
 
 async function measureTensor(run: Run): Promise<Part> {
-  const generator = await run.start('../load/load-generator.js', run.pinning.client);
+  const generator = await run.start('./load/load-generator.js', run.pinning.client);
   const form = workload.tensorRequest();
   const participants: Participant[] = [];
   const titles: string[] = [];
@@ -207,9 +192,9 @@ async function measureTensor(run: Run): Promise<Part> {
     const server = await startServer(run, name, 'tensor', run.pinning.server);
     const places = { [workload.ECHO_HERE_MODEL]: "run()'s thread", [workload.ECHO_MODEL]: 'an instance thread' };
     for (const [model, place] of Object.entries(places)) {
-      const { target, headers } = await httpTarget(server.port('httpPort'), model, form);
-      const tail = target.expectedBody.subarray(Number(headers['inference-header-content-length']));
-      if (!form.body.subarray(-workload.TENSOR_BYTES).equals(tail)) throw new Error('wrong answer: other values');
+      const target = await askedHttp(httpPlace(server, model), [form], ({ body }) =>
+        checkTail(model, body, form.body.subarray(-workload.TENSOR_BYTES)),
+      );
       participants.push({ name: `${name} ${model}`, server, target });
       titles.push(`${TITLES[name]}, callable in ${place}`);
     }
@@ -253,6 +238,6 @@ async function countCopies(run: Run, form: HttpForm): Promise<readonly number[]>
   const server = await startServer(run, 'inline', 'copies', run.pinning.server);
   const tell = async (): Promise<readonly number[]> => (await server.load(undefined, () => undefined)) as number[];
   const before = await tell();
-  await httpTarget(server.port('httpPort'), workload.ECHO_MODEL, form);
+  await askedHttp(httpPlace(server, workload.ECHO_MODEL), [form], () => undefined);
   return (await tell()).map((bytes, i) => bytes - before[i]!);
 }

@@ -1,20 +1,19 @@
 // How the cost of a request grows with what it has, and with what else the server has: tensors a request, rows a batch, models,
 // idle connections, queued requests. Costs are CPU time of the server, over gRPC.
 
+import { askedGrpc } from '../asked-targets.js';
 import { chosen } from '../chosen.js';
 import { errorsOf, medianOf } from '../comparison.js';
 import type { Comparison, Measured } from '../comparison.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import { growthOf } from '../growth-model.js';
 import type { Growth } from '../growth-model.js';
-import { grpcRequest, isAnswer, modelNamed, SERIES } from '../growth-workload.js';
+import { grpcRequests, isAnswer, modelNamed, SERIES } from '../growth-workload.js';
 import type { SeriesName } from '../growth-workload.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
 import type { IdleOrder } from '../load/idle-connections.js';
-import type { GrpcTarget } from '../load/grpc-load-connection.js';
 import { processMemory } from '../process-memory.js';
-import { askGrpc, modelInfer } from '../real-clients.js';
 import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { formatFigure, formatTable } from '../table.js';
@@ -110,12 +109,10 @@ async function measureSeries(series: SeriesName, server: ServerName, { isQuick, 
     } else started.push({ one, size });
     const port = one.port('grpcPort');
     // The last model, so that one that is looked for in a list is found last.
-    const message = grpcRequest(modelNamed(models - 1), tensors);
-    const expectedMessage = await askGrpc(port, message);
-    if (!isAnswer(expectedMessage, tensors)) throw new Error('wrong answer: not the rows that were sent');
-    const { path } = modelInfer;
-    const target: GrpcTarget = { protocol: 'grpc', port, connections, streams, path, message, expectedMessage };
-    participants.push({ name: String(size), server: one, target });
+    const target = await askedGrpc(port, grpcRequests(modelNamed(models - 1), tensors), (answer, k) => {
+      if (!isAnswer(answer, tensors, k)) throw new Error('wrong answer: not the rows that were sent');
+    });
+    participants.push({ name: String(size), server: one, target: { ...target, connections, streams } });
   }
   const residents = started.map(({ one }) => processMemory(one.pid).resident);
   const startTimes = await Promise.all(started.map(({ one }) => one.load(undefined, () => undefined)));
@@ -209,6 +206,6 @@ export function growthGoals(rows: readonly GrowthRow[]): readonly Goal[] {
     const { series, server } = group[0]!;
     const cost = series === 'rows' ? 'a batch' : 'a request';
     const what = `${SERIES[series].title}, ${group[0]!.size} to ${group.at(-1)!.size}, ${TITLES[server]}: CPU of ${cost}, as size^`;
-    return { id: 'P16', what, got: Math.max(...growthOfRows(group).exponents), bound: 'at most', target: 1.2 };
+    return goalFor('P16', what, Math.max(...growthOfRows(group).exponents));
   });
 }

@@ -1,11 +1,11 @@
 // What one request can do to everybody else at the default limits: for each of the hostile requests how long it held the
 // server's event loop at most, how late health checks were answered meanwhile, and how much memory it took.
 
-import { BenchProcess } from '../bench-process.js';
 import { hostileRequests, lengthOf } from '../hostile-requests.js';
 import { sendHostile } from '../load/hostile-client.js';
 import { loadAverage } from '../machine.js';
 import type { HostileReport } from '../servers/hostile-server.js';
+import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { formatGoals, type Goal } from '../goals.js';
 import { formatTable } from '../table.js';
@@ -26,24 +26,19 @@ interface HostileFigures extends HostileReport {
 export async function runHostile(options: SuiteOptions): Promise<SuiteResult> {
   const { isQuick } = options; // then with a sixteenth of what is large
   const requests = hostileRequests(isQuick ? 1 / 16 : 1).filter(({ name }) => options.only?.includes(name) ?? true);
-  const server = await BenchProcess.start(new URL('../servers/hostile-server.js', import.meta.url), {
-    cpus: options.pinning.server,
-  });
+  await using processes = new StartedProcesses();
+  const server = await processes.start('./servers/hostile-server.js', options.pinning.server);
   const figures: HostileFigures[] = [];
-  try {
-    const look = () => server.load({}, () => undefined) as Promise<HostileReport>;
-    for (const request of requests) {
-      await look();
-      const probe = new HealthProbe(server.port('http'));
-      const begin = performance.now();
-      const outcome = await sendHostile(request, server.port(request.protocol));
-      const milliseconds = performance.now() - begin;
-      const health = await probe.stop();
-      const { stall, peak } = await look();
-      figures.push({ name: request.name, bytes: lengthOf(request.body), outcome, milliseconds, health, stall, peak });
-    }
-  } finally {
-    await server.stop();
+  const look = () => server.load({}, () => undefined) as Promise<HostileReport>;
+  for (const request of requests) {
+    await look();
+    const probe = new HealthProbe(server.port('http'));
+    const begin = performance.now();
+    const outcome = await sendHostile(request, server.port(request.protocol));
+    const milliseconds = performance.now() - begin;
+    const health = await probe.stop();
+    const { stall, peak } = await look();
+    figures.push({ name: request.name, bytes: lengthOf(request.body), outcome, milliseconds, health, stall, peak });
   }
   const about = new Map(requests.map((request) => [request.name, request.about]));
   const rows = figures.map(({ name, bytes, outcome, milliseconds, health, stall, peak }) => [

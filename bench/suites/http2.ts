@@ -2,23 +2,24 @@
 // sockets that know where a request ends and no more. Small messages are gRPC calls of the identity workload; large ones go both
 // ways whole, beside a bare socket that sends back what it got.
 
-import { BenchProcess } from '../bench-process.js';
+import { askedGrpc } from '../asked-targets.js';
+import type { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
 import { errorsOf, formatComparison, type Comparison } from '../comparison.js';
-import { checkSameBytes, grpcRequest } from '../identity-wire.js';
+import { checkEcho, grpcRequests } from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { LoadTarget } from '../load/load-run.js';
-import { askGrpc, modelInfer } from '../real-clients.js';
+import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 
 const LARGE_BYTES = 16 << 20;
 
 const SERVERS = {
-  'grpc-js': { module: '../floor/grpc-floor.js', title: 'floor: grpc-js echo' },
-  socket: { module: '../floor/echo-floor.js', title: 'floor: bare socket echo' },
-  bare: { module: '../floor/raw-floor.js', title: 'constant answer on a socket' },
-  'node-http2': { module: '../floor/node-http2-floor.js', title: 'node:http2 echo' },
-  ours: { module: '../servers/http2-echo-server.js', title: 'our HTTP/2, echo' },
+  'grpc-js': { module: './floor/grpc-floor.js', title: 'floor: grpc-js echo' },
+  socket: { module: './floor/echo-floor.js', title: 'floor: bare socket echo' },
+  bare: { module: './floor/raw-floor.js', title: 'constant answer on a socket' },
+  'node-http2': { module: './floor/node-http2-floor.js', title: 'node:http2 echo' },
+  ours: { module: './servers/http2-echo-server.js', title: 'our HTTP/2, echo' },
 } as const;
 type ServerName = keyof typeof SERVERS;
 
@@ -49,39 +50,30 @@ const ROWS: Readonly<Record<string, Row>> = {
 export async function runHttp2(options: SuiteOptions): Promise<SuiteResult> {
   const rows = chosen(Object.keys(ROWS), options.only, '--only');
   const servers = chosen(Object.keys(SERVERS) as ServerName[], options.servers, '--servers');
-  const started: BenchProcess[] = [];
   const comparisons: Comparison[] = [];
-  const start = async (module: string, cpus: string | undefined): Promise<BenchProcess> => {
-    const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus });
-    started.push(one);
-    return one;
-  };
-  try {
-    const generator = await start('../load/load-generator.js', options.pinning.client);
-    const running = new Map<ServerName, BenchProcess>();
-    for (const name of servers) running.set(name, await start(SERVERS[name].module, options.pinning.server));
-    for (const id of rows) {
-      const row = ROWS[id]!;
-      const participants = await Promise.all(
-        row.servers
-          .filter((name) => running.has(name))
-          .map(async (name) => {
-            const server = running.get(name)!;
-            return { name, server, target: await targetOf(name, server, row) };
-          }),
-      );
-      const samples = await measureInterleaved(participants, generator, options.timing);
-      const measured = participants.map(({ name }, i) => ({
-        server: name,
-        title: SERVERS[name].title,
-        samples: samples[i]!,
-      }));
-      const comparison = { id, title: row.title, connections: row.connections, measured };
-      comparisons.push(comparison);
-      options.print(`${formatComparison(comparison)}\n`);
-    }
-  } finally {
-    await Promise.all(started.map((one) => one.stop()));
+  await using processes = new StartedProcesses();
+  const generator = await processes.start('./load/load-generator.js', options.pinning.client);
+  const running = new Map<ServerName, BenchProcess>();
+  for (const name of servers) running.set(name, await processes.start(SERVERS[name].module, options.pinning.server));
+  for (const id of rows) {
+    const row = ROWS[id]!;
+    const participants = await Promise.all(
+      row.servers
+        .filter((name) => running.has(name))
+        .map(async (name) => {
+          const server = running.get(name)!;
+          return { name, server, target: await targetOf(name, server, row) };
+        }),
+    );
+    const samples = await measureInterleaved(participants, generator, options.timing);
+    const measured = participants.map(({ name }, i) => ({
+      server: name,
+      title: SERVERS[name].title,
+      samples: samples[i]!,
+    }));
+    const comparison = { id, title: row.title, connections: row.connections, measured };
+    comparisons.push(comparison);
+    options.print(`${formatComparison(comparison)}\n`);
   }
   return { comparisons, goals: [], errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
 }
@@ -94,8 +86,6 @@ async function targetOf(name: ServerName, server: BenchProcess, row: Row): Promi
     const port = server.port(isSocket ? 'socketPort' : 'grpcPort');
     return { protocol: 'large', wire: isSocket ? 'socket' : 'http2', port, connections, bytes: LARGE_BYTES };
   }
-  const port = server.port('grpcPort');
-  const expectedMessage = await askGrpc(port, grpcRequest);
-  checkSameBytes(expectedMessage, grpcRequest);
-  return { protocol: 'grpc', port, connections, streams, path: modelInfer.path, message: grpcRequest, expectedMessage };
+  const check = (message: Buffer, k: number): void => checkEcho(message, name === 'bare' ? 0 : k);
+  return { ...(await askedGrpc(server.port('grpcPort'), grpcRequests, check)), connections, streams };
 }

@@ -1,19 +1,19 @@
 // The identity model, 2 x FP32 [1,16] in and out, over HTTP JSON, HTTP binary and gRPC: our server, with and without its
 // server thread, beside the smallest server that speaks the same wire.
 
-import { BenchProcess } from '../bench-process.js';
+import { askedGrpc, askedHttp } from '../asked-targets.js';
+import type { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
 import type { Comparison, Measured } from '../comparison.js';
 import { errorsOf, formatComparison, medianOf, ratioToFloor } from '../comparison.js';
 import { FLOOR_BINARY_PATH, FLOOR_JSON_PATH } from '../floor/floor-paths.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import * as wire from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
 import type { GrpcTarget } from '../load/grpc-load-connection.js';
 import type { HttpTarget } from '../load/http-load-connection.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
-import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
+import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 
 const STREAMS_ON_ONE_CONNECTION = 64;
@@ -46,135 +46,115 @@ interface Wanted {
   readonly shape: string;
   readonly server: ServerName;
   readonly figure: 'requestsPerSecond' | 'p50';
-  readonly bounds: readonly [target: number, stretch: number];
 }
 
-const rate = (id: string, wire: Wire, shape: string, bounds: Wanted['bounds']): Wanted => ({
+const rate = (id: string, wire: Wire, shape: string): Wanted => ({
   id,
   wire,
   shape,
-  bounds,
   server: 'thread',
   figure: 'requestsPerSecond',
 });
-const p50 = (id: string, wire: Wire, server: ServerName, bounds: Wanted['bounds']): Wanted => ({
+const p50 = (id: string, wire: Wire, server: ServerName): Wanted => ({
   id,
   wire,
   server,
-  bounds,
   shape: '1x1',
   figure: 'p50',
 });
 
 const WANTED: readonly Wanted[] = [
-  rate('P1', 'grpc', '16x1', [4, 7]),
-  rate('P1', 'grpc', '64x1', [4, 7]),
-  rate('P2', 'grpc', '1x64', [4, 7]),
-  p50('P3', 'grpc', 'inline', [1, 0.7]),
-  rate('P4', 'http-binary', '16x1', [0.85, 1.1]),
-  rate('P4', 'http-binary', '64x1', [0.85, 1.1]),
-  rate('P5', 'http-json', '16x1', [0.7, 1]),
-  rate('P5', 'http-json', '64x1', [0.7, 1]),
-  p50('P6', 'http-binary', 'inline', [1.5, 1.15]),
-  p50('P6', 'http-binary', 'thread', [2.3, 1.7]),
-  p50('P6', 'http-json', 'inline', [1.5, 1.15]),
-  p50('P6', 'http-json', 'thread', [2.3, 1.7]),
+  rate('P1', 'grpc', '16x1'),
+  rate('P1', 'grpc', '64x1'),
+  rate('P2', 'grpc', '1x64'),
+  p50('P3', 'grpc', 'inline'),
+  rate('P4', 'http-binary', '16x1'),
+  rate('P4', 'http-binary', '64x1'),
+  rate('P5', 'http-json', '16x1'),
+  rate('P5', 'http-json', '64x1'),
+  p50('P6', 'http-binary', 'inline'),
+  p50('P6', 'http-binary', 'thread'),
+  p50('P6', 'http-json', 'inline'),
+  p50('P6', 'http-json', 'thread'),
 ];
-/** Microseconds that the server's thread may add to p50. */
-const HOP_BOUNDS = [70, 30] as const;
 
 export async function runIdentity(options: SuiteOptions): Promise<SuiteResult> {
   const wires = chosen(WIRES, options.only, '--only');
   const servers = chosen(SERVERS, options.servers, '--servers', ['floor', 'thread', 'inline']);
   if (!servers.includes('floor')) throw new Error('--servers must name the floor: the others are compared with it');
-  const started: BenchProcess[] = [];
   const comparisons: Comparison[] = [];
-  try {
-    const generator = await BenchProcess.start(new URL('../load/load-generator.js', import.meta.url), {
-      cpus: options.pinning.client,
-    });
-    started.push(generator);
-    const running: Running[] = [];
-    for (const name of servers) running.push(await startServer(name, options.pinning.server, started));
-    for (const id of wires) {
-      const targets = await Promise.all(running.map((one) => verifiedTarget(one, id)));
-      options.print(describeWire(id, running, targets));
-      for (const shape of shapesOf(id, options.connections)) {
-        const participants = running.map((one, i): Participant => {
-          const target = targets[i]!;
-          const shaped =
-            target.protocol === 'http' ? { ...target, connections: shape.connections } : { ...target, ...shape };
-          return { name: one.name, server: one.processes[id], target: shaped };
-        });
-        const samples = await measureInterleaved(participants, generator, options.timing);
-        const comparison = compare(id, shape, participants, samples);
-        comparisons.push(comparison);
-        options.print(`${formatComparison(comparison)}\n`);
-      }
+  await using processes = new StartedProcesses();
+  const generator = await processes.start('./load/load-generator.js', options.pinning.client);
+  const running: Running[] = [];
+  for (const name of servers) running.push(await startServer(name, options.pinning.server, processes));
+  for (const id of wires) {
+    const targets = await Promise.all(running.map((one) => verifiedTarget(one, id)));
+    options.print(describeWire(id, running, targets));
+    for (const shape of shapesOf(id, options.connections)) {
+      const participants = running.map((one, i): Participant => {
+        const target = targets[i]!;
+        const shaped =
+          target.protocol === 'http' ? { ...target, connections: shape.connections } : { ...target, ...shape };
+        return { name: one.name, server: one.processes[id], target: shaped };
+      });
+      const samples = await measureInterleaved(participants, generator, options.timing);
+      const comparison = compare(id, shape, participants, samples);
+      comparisons.push(comparison);
+      options.print(`${formatComparison(comparison)}\n`);
     }
-  } finally {
-    await Promise.all(started.map((one) => one.stop()));
   }
   const goals = goalsOf(comparisons);
   options.print(formatGoals(goals));
   return { comparisons, goals, errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
 }
 
-async function startServer(name: ServerName, cpus: string | undefined, started: BenchProcess[]): Promise<Running> {
-  const start = async (module: string, ...parameters: string[]): Promise<BenchProcess> => {
-    const one = await BenchProcess.start(new URL(module, import.meta.url), { cpus, arguments: parameters });
-    started.push(one);
-    return one;
-  };
+async function startServer(name: ServerName, cpus: string | undefined, processes: StartedProcesses): Promise<Running> {
+  const start = (module: string, ...parameters: string[]): Promise<BenchProcess> =>
+    processes.start(module, cpus, ...parameters);
   const everywhere = (one: BenchProcess): Running => ({
     name,
     processes: { 'http-json': one, 'http-binary': one, grpc: one },
   });
   switch (name) {
     case 'floor': {
-      const http = await start('../floor/http-floor.js');
-      const grpc = await start('../floor/grpc-floor.js');
+      const http = await start('./floor/http-floor.js');
+      const grpc = await start('./floor/grpc-floor.js');
       return { name, processes: { 'http-json': http, 'http-binary': http, grpc } };
     }
     case 'raw':
-      return everywhere(await start('../floor/raw-floor.js'));
+      return everywhere(await start('./floor/raw-floor.js'));
     case 'thread':
-      return everywhere(await start('../servers/identity-server.js', 'true'));
+      return everywhere(await start('./servers/identity-server.js', 'true'));
     case 'inline':
-      return everywhere(await start('../servers/identity-server.js', 'false'));
+      return everywhere(await start('./servers/identity-server.js', 'false'));
   }
 }
 
-// Asks once through an independent client and checks the answer; the load then expects its very bytes. Streams and
-// connections are filled in later.
-async function verifiedTarget(server: Running, id: Wire): Promise<HttpTarget | GrpcTarget> {
+// Streams and connections are filled in later.
+function verifiedTarget(server: Running, id: Wire): Promise<HttpTarget | GrpcTarget> {
   const one = server.processes[id];
   const isOurs = server.name === 'thread' || server.name === 'inline';
-  if (id === 'grpc') {
-    const port = one.port('grpcPort');
-    const expectedMessage = await askGrpc(port, wire.grpcRequest);
-    if (isOurs) wire.checkGrpcAnswer(expectedMessage);
-    else wire.checkSameBytes(expectedMessage, wire.grpcRequest);
-    const { path } = modelInfer;
-    return { protocol: 'grpc', port, connections: 1, streams: 1, path, message: wire.grpcRequest, expectedMessage };
-  }
-  const port = one.port('httpPort');
+  if (id === 'grpc')
+    return askedGrpc(one.port('grpcPort'), wire.grpcRequests, isOurs ? wire.checkGrpcAnswer : checkEcho(server.name));
   const isJson = id === 'http-json';
-  const floorPath = isJson ? FLOOR_JSON_PATH : FLOOR_BINARY_PATH;
-  const path = isOurs ? `/v2/models/${wire.MODEL}/infer` : floorPath;
-  const form = isJson ? wire.jsonRequest : wire.binaryRequest;
-  const { headers, body } = await askHttp(port, path, form);
-  if (isJson) wire.checkJsonAnswer(body);
-  else wire.checkBinaryAnswer(body, Number(headers['inference-header-content-length']));
-  return { protocol: 'http', port, connections: 1, request: rawHttpRequest(port, path, form), expectedBody: body };
+  const path = isOurs ? `/v2/models/${wire.MODEL}/infer` : isJson ? FLOOR_JSON_PATH : FLOOR_BINARY_PATH;
+  const forms = isJson ? wire.jsonRequests : wire.binaryRequests;
+  const check = isJson ? wire.checkJsonAnswer : wire.checkBinaryAnswer;
+  // The floors answer all requests as the first.
+  return askedHttp({ port: one.port('httpPort'), path }, forms, (answer, k) => check(answer, isOurs ? k : 0));
+}
+
+/** The raw server answers all requests as the first, and the floor each with itself. */
+function checkEcho(name: ServerName): (message: Buffer, k: number) => void {
+  return (message, k) => wire.checkEcho(message, name === 'raw' ? 0 : k);
 }
 
 function describeWire(id: Wire, running: readonly Running[], targets: readonly (HttpTarget | GrpcTarget)[]): string {
   const sizes = targets.map((target, i) => {
     const [sent, answered] =
       target.protocol === 'http'
-        ? [target.request.length, target.expectedBody.length]
-        : [target.message.length, target.expectedMessage.length];
+        ? [target.exchanges[0]!.request.length, target.exchanges[0]!.expected.length]
+        : [target.exchanges[0]!.message.length, target.exchanges[0]!.expected.length];
     return `${running[i]!.name} ${sent} -> ${answered}`;
   });
   const what = id === 'grpc' ? 'message bytes' : 'request bytes with headers -> body bytes';
@@ -217,14 +197,13 @@ function goalsOf(comparisons: readonly Comparison[]): readonly Goal[] {
     const measured = comparison?.measured.find((one) => one.server === server);
     return comparison && measured ? { comparison, measured } : undefined;
   };
-  const ratios = WANTED.flatMap(({ id, wire: wireId, shape, server, figure, bounds }): Goal[] => {
+  const ratios = WANTED.flatMap(({ id, wire: wireId, shape, server, figure }): Goal[] => {
     const found = find(`${wireId} ${shape}`, server);
     if (!found) return [];
     const isRate = figure === 'requestsPerSecond';
-    const [target, stretch] = bounds;
     const what = `${WIRE_TITLES[wireId]} ${shape}, serverThread: ${server === 'thread'}: ${isRate ? 'req/s' : 'p50'} x floor`;
     const got = ratioToFloor(found.comparison, found.measured, figure).median;
-    return [{ id, what, got, bound: isRate ? 'at least' : 'at most', target, stretch }];
+    return [goalFor(id, what, got)];
   });
   const hops = WIRES.flatMap((id): Goal[] => {
     const thread = find(`${id} 1x1`, 'thread');
@@ -232,7 +211,7 @@ function goalsOf(comparisons: readonly Comparison[]): readonly Goal[] {
     if (!thread || !inline) return [];
     const what = `${WIRE_TITLES[id]} 1x1: us that the server's thread adds to p50`;
     const got = medianOf(thread.measured, 'p50') - medianOf(inline.measured, 'p50');
-    return [{ id: 'P13', what, got, bound: 'at most', target: HOP_BOUNDS[0], stretch: HOP_BOUNDS[1] }];
+    return [goalFor('P13', what, got)];
   });
   return [...ratios, ...hops];
 }

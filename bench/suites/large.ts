@@ -1,22 +1,23 @@
 // Large tensors, 1 MB and 16 MB: into a model that only counts them, and into one that gives them back, over HTTP binary and gRPC.
 // The floor is a bare node:http server that collects as many bytes and answers with them or with a few.
 
+import { askedHttp } from '../asked-targets.js';
 import type { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
 import { errorsOf, medianOf, ratioToFloor } from '../comparison.js';
 import type { Comparison, Measured } from '../comparison.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { RoundSample, Timing } from '../interleaved.js';
 import * as wire from '../large-wire.js';
 import type { HttpTarget } from '../load/http-load-connection.js';
 import type { LargeTarget } from '../load/large-load-connection.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
 import { forgetPeak, processMemory } from '../process-memory.js';
-import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
+import { askGrpc, modelInfer } from '../real-clients.js';
 import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 import { formatFigure, formatTable } from '../table.js';
+import { IDS } from '../tensor-wire.js';
 
 const ROWS = {
   'http-sink': { title: 'HTTP binary, in', wire: 'http', model: wire.SINK },
@@ -113,23 +114,23 @@ async function verifiedTarget(
   const { wire: protocol, model } = ROWS[row];
   if (protocol === 'grpc' && name !== 'floor') {
     const port = server.port('grpcPort');
-    const message = wire.grpcRequest(model, values);
+    const message = wire.grpcRequest(model, values, IDS[0]!);
     const expectedMessage = await askGrpc(port, message);
     wire.checkAnswer(model, expectedMessage, values);
     const call = { path: modelInfer.path, message, expectedMessage };
     return { protocol: 'large', wire: 'grpc', port, connections: CONNECTIONS, bytes: message.length, call };
   }
-  const port = server.port('httpPort');
   const isEcho = model === wire.ECHO;
   const path = name === 'floor' ? (isEcho ? '/echo' : '/sink') : `/v2/models/${model}/infer`;
-  const form = wire.httpRequest(values);
-  const { body } = await askHttp(port, path, form);
-  if (name !== 'floor') wire.checkAnswer(model, body, values);
-  else if (isEcho ? !body.equals(form.body) : body.toString() !== String(form.body.length)) {
-    throw new Error('the floor answers something else');
-  }
-  const request = rawHttpRequest(port, path, form);
-  return { protocol: 'http', port, connections: CONNECTIONS, request, expectedBody: body };
+  // One connection has one request at a time: no other one's answer could come.
+  const form = wire.httpRequest(values, IDS[0]!);
+  const target = await askedHttp({ port: server.port('httpPort'), path }, [form], ({ body }) => {
+    if (name !== 'floor') wire.checkAnswer(model, body, values);
+    else if (isEcho ? !body.equals(form.body) : body.toString() !== String(form.body.length)) {
+      throw new Error('the floor answers something else');
+    }
+  });
+  return { ...target, connections: CONNECTIONS };
 }
 
 const HEAD = [
@@ -181,10 +182,7 @@ function goalsOf(comparisons: readonly Comparison[], peaks: readonly Peak[]): re
         const cpu = ratioToFloor(comparison, measured, 'serverCpuPerRequest').median;
         const { peak } = peaks.find(({ id, server }) => id === comparison.id && server === measured.server)!;
         const memory = peak / payloadOf(comparison.id);
-        return [
-          { id: 'P7', what: `${what}: CPU x floor`, got: cpu, bound: 'at most', target: 1.5, stretch: 1.1 },
-          { id: 'P8', what: `${what}: peak RSS x payload`, got: memory, bound: 'at most', target: 6, stretch: 4 },
-        ];
+        return [goalFor('P7', `${what}: CPU x floor`, cpu), goalFor('P8', `${what}: peak RSS x payload`, memory)];
       }),
     );
 }

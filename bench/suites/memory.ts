@@ -1,13 +1,13 @@
 // A server that has just begun: how soon it is ready, and how much memory it holds once it has answered many requests. Each
 // measurement has a process of its own.
 
+import { askedGrpc, askedHttp } from '../asked-targets.js';
 import { chosen } from '../chosen.js';
-import { formatGoals, type Goal } from '../goals.js';
-import { grpcRequest, binaryRequest, checkBinaryAnswer, checkGrpcAnswer, MODEL } from '../identity-wire.js';
-import type { LoadReport, LoadTarget } from '../load/load-run.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
+import { binaryRequests, grpcRequests, checkBinaryAnswer, checkGrpcAnswer, MODEL } from '../identity-wire.js';
+import type { LoadTarget } from '../load/load-run.js';
+import type { LoadReport } from '../load/load-window.js';
 import { processMemory } from '../process-memory.js';
-import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
 import type { StartReport } from '../servers/start-server.js';
 import { StartedProcesses } from '../started-processes.js';
 import { median } from '../statistics.js';
@@ -48,13 +48,13 @@ export async function runMemory(options: SuiteOptions): Promise<SuiteResult> {
     for (const server of servers) {
       const got = median(starts.filter((one) => one.server === server).map(({ milliseconds }) => milliseconds));
       const what = `new Triton() until run() has resolved, ${TITLES[server]}: ms`;
-      goals.push({ id: 'P14', what, got, bound: 'at most', target: 70, stretch: 40 });
+      goals.push(goalFor('P14', what, got));
     }
   }
   if (memory.samples.length > 0) options.print(`${formatMemory(memory.samples)}\n`);
   for (const { server, wire, requests, after } of memory.samples) {
     const what = `resident after ${requests} requests over ${WIRES[wire]}, ${TITLES[server]}: MB`;
-    goals.push({ id: 'P19', what, got: after / 1e6, bound: 'at most', target: 110, stretch: 80 });
+    goals.push(goalFor('P19', what, after / 1e6));
   }
   options.print(formatGoals(goals));
   return { comparisons: [], goals, errors: memory.errors, figures: { starts, memory: memory.samples } };
@@ -115,25 +115,11 @@ async function measureMemory(servers: readonly ServerName[], { isQuick, pinning,
 }
 
 async function verifiedTarget(wire: Wire, port: number): Promise<LoadTarget> {
-  if (wire === 'grpc') {
-    const expectedMessage = await askGrpc(port, grpcRequest);
-    checkGrpcAnswer(expectedMessage);
-    const { path } = modelInfer;
-    return {
-      protocol: 'grpc',
-      port,
-      path,
-      message: grpcRequest,
-      expectedMessage,
-      connections: CONNECTIONS,
-      streams: 1,
-    };
-  }
-  const path = `/v2/models/${MODEL}/infer`;
-  const { headers, body } = await askHttp(port, path, binaryRequest);
-  checkBinaryAnswer(body, Number(headers['inference-header-content-length']));
-  const request = rawHttpRequest(port, path, binaryRequest);
-  return { protocol: 'http', port, connections: CONNECTIONS, request, expectedBody: body };
+  const target =
+    wire === 'grpc'
+      ? await askedGrpc(port, grpcRequests, checkGrpcAnswer)
+      : await askedHttp({ port, path: `/v2/models/${MODEL}/infer` }, binaryRequests, checkBinaryAnswer);
+  return { ...target, connections: CONNECTIONS };
 }
 
 function formatMemory(samples: readonly MemorySample[]): string {

@@ -1,17 +1,17 @@
 // Networks from ONNX files, one of dense layers and one of convolutions: one row at a time and dynamically batched, over
 // HTTP binary and gRPC, beside onnxruntime alone in a loop.
 
-import { BenchProcess } from '../bench-process.js';
+import { askedGrpc, askedHttp } from '../asked-targets.js';
+import type { BenchProcess } from '../bench-process.js';
 import type { Comparison } from '../comparison.js';
 import { chosen } from '../chosen.js';
 import { errorsOf, formatComparison } from '../comparison.js';
 import { measureInterleaved, type Participant } from '../interleaved.js';
 import type { LoadTarget } from '../load/load-run.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
 import type { OnnxNetwork } from '../onnx-network.js';
 import { NETWORK_NAMES, NETWORKS, type NetworkName } from '../onnx-networks.js';
-import { binaryRequest, checkAnswer, grpcRequest } from '../onnx-wire.js';
-import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
+import { binaryRequests, checkAnswer, grpcRequests } from '../onnx-wire.js';
+import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 
 const BATCH = 32;
@@ -20,44 +20,40 @@ const WIRES = ['http-binary', 'grpc'] as const;
 type Wire = (typeof WIRES)[number];
 
 const SERVERS = {
-  floor: { title: 'floor: onnxruntime alone, 1 row a run', module: '../floor/onnx-floor.js', argument: '1' },
+  floor: { title: 'floor: onnxruntime alone, 1 row a run', module: './floor/onnx-floor.js', argument: '1' },
   'floor-32': {
     title: `onnxruntime alone, ${BATCH} rows a run`,
-    module: '../floor/onnx-floor.js',
+    module: './floor/onnx-floor.js',
     argument: String(BATCH),
   },
-  single: { title: 'ours, maxBatchSize 1', module: '../servers/onnx-server.js', argument: '1' },
-  batched: { title: `ours, maxBatchSize ${BATCH}`, module: '../servers/onnx-server.js', argument: String(BATCH) },
+  single: { title: 'ours, maxBatchSize 1', module: './servers/onnx-server.js', argument: '1' },
+  batched: { title: `ours, maxBatchSize ${BATCH}`, module: './servers/onnx-server.js', argument: String(BATCH) },
 } as const;
 type ServerName = keyof typeof SERVERS;
 type RunningServer = readonly [ServerName, BenchProcess];
 
 export async function runOnnx(options: SuiteOptions): Promise<SuiteResult> {
   const { networks, wires } = chooseRows(options.only);
-  const servers = chosen(Object.keys(SERVERS) as ServerName[], options.servers, '--servers');
-  if (!servers.includes('floor')) throw new Error('--servers must name the floor: the others are compared with it');
+  const names = chosen(Object.keys(SERVERS) as ServerName[], options.servers, '--servers');
+  if (!names.includes('floor')) throw new Error('--servers must name the floor: the others are compared with it');
   const comparisons: Comparison[] = [];
-  const generator = await BenchProcess.start(new URL('../load/load-generator.js', import.meta.url), {
-    cpus: options.pinning.client,
-  });
-  try {
-    for (const network of networks) {
-      const running: RunningServer[] = [];
-      try {
-        for (const name of servers) running.push([name, await startServer(name, network, options)]);
-        for (const wire of wires) {
-          for (const connections of options.connections) {
-            const one = await compare({ network, wire, connections }, running, { generator, ...options });
-            comparisons.push(one);
-            options.print(`${formatComparison(one)}\n`);
-          }
-        }
-      } finally {
-        await Promise.all(running.map(([, server]) => server.stop()));
+  await using processes = new StartedProcesses();
+  const generator = await processes.start('./load/load-generator.js', options.pinning.client);
+  for (const network of networks) {
+    await using servers = new StartedProcesses();
+    const running: RunningServer[] = [];
+    for (const name of names) {
+      const { module, argument } = SERVERS[name];
+      running.push([name, await servers.start(module, options.pinning.server, network, argument)]);
+    }
+    for (const wire of wires) {
+      for (const connections of options.connections) {
+        const one = await compare({ network, wire, connections }, running, { generator, ...options });
+        comparisons.push(one);
+        options.print(`${formatComparison(one)}
+`);
       }
     }
-  } finally {
-    await generator.stop();
   }
   return { comparisons, goals: [], errors: comparisons.reduce((sum, one) => sum + errorsOf(one), 0) };
 }
@@ -71,14 +67,6 @@ export function chooseRows(only: readonly string[] | undefined): {
   const networks = NETWORK_NAMES.filter((name) => rows.includes(name));
   const wires = WIRES.filter((name) => rows.includes(name));
   return { networks: networks.length > 0 ? networks : NETWORK_NAMES, wires: wires.length > 0 ? wires : WIRES };
-}
-
-function startServer(name: ServerName, network: NetworkName, { pinning }: SuiteOptions): Promise<BenchProcess> {
-  const { module, argument } = SERVERS[name];
-  return BenchProcess.start(new URL(module, import.meta.url), {
-    cpus: pinning.server,
-    arguments: [network, argument],
-  });
 }
 
 interface Row {
@@ -109,37 +97,16 @@ async function compare(
   };
 }
 
-/** Asks once through a client that is not ours and checks the answer; the load then expects its very bytes. */
 async function verifiedTarget(
   server: BenchProcess,
   network: OnnxNetwork,
   { wire, connections }: Omit<Row, 'network'>,
 ): Promise<LoadTarget> {
   if (wire === 'grpc') {
-    const port = server.port('grpcPort');
-    const message = grpcRequest(network);
-    const expectedMessage = await askGrpc(port, message);
-    checkAnswer(network, expectedMessage);
-    return {
-      protocol: 'grpc',
-      port,
-      connections,
-      streams: 1,
-      path: modelInfer.path,
-      message,
-      expectedMessage,
-    };
+    const check = (message: Buffer): void => checkAnswer(network, message);
+    return { ...(await askedGrpc(server.port('grpcPort'), grpcRequests(network), check)), connections };
   }
-  const port = server.port('httpPort');
-  const path = `/v2/models/${network.name}/infer`;
-  const form = binaryRequest(network);
-  const { body } = await askHttp(port, path, form);
-  checkAnswer(network, body);
-  return {
-    protocol: 'http',
-    port,
-    connections,
-    request: rawHttpRequest(port, path, form),
-    expectedBody: body,
-  };
+  const place = { port: server.port('httpPort'), path: `/v2/models/${network.name}/infer` };
+  const target = await askedHttp(place, binaryRequests(network), ({ body }) => checkAnswer(network, body));
+  return { ...target, connections };
 }

@@ -2,17 +2,16 @@
 // at a time. Parts between socket and callable run in a process of their own without a socket; the transport runs with an echo
 // or a constant answer behind it.
 
+import { askedGrpc, askedHttp } from '../asked-targets.js';
 import type { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
 import { errorsOf, formatComparison } from '../comparison.js';
 import type { Comparison } from '../comparison.js';
 import { FLOOR_BINARY_PATH } from '../floor/floor-paths.js';
 import { formatGoals, type Goal } from '../goals.js';
-import { binaryRequest, checkSameBytes, grpcRequest } from '../identity-wire.js';
+import { binaryRequests, checkBinaryAnswer, checkEcho, grpcRequests } from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
-import { rawHttpRequest } from '../load/raw-http-request.js';
-import { askGrpc, askHttp, modelInfer } from '../real-clients.js';
 import { StartedProcesses } from '../started-processes.js';
 import { median } from '../statistics.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
@@ -140,35 +139,12 @@ async function measureSockets({ pinning, timing }: SuiteOptions): Promise<readon
   const generator = await processes.start('./load/load-generator.js', pinning.client);
   const http2 = await processes.start('./servers/http2-echo-server.js', pinning.server);
   const http = await processes.start('./servers/http1-constant-server.js', pinning.server);
-  const expectedMessage = await askGrpc(http2.port('grpcPort'), grpcRequest);
-  checkSameBytes(expectedMessage, grpcRequest);
-  const httpPort = http.port('httpPort');
-  const { body } = await askHttp(httpPort, FLOOR_BINARY_PATH, binaryRequest);
+  const grpcTarget = await askedGrpc(http2.port('grpcPort'), grpcRequests, checkEcho);
+  const place = { port: http.port('httpPort'), path: FLOOR_BINARY_PATH };
+  const httpTarget = await askedHttp(place, binaryRequests, (answer) => checkBinaryAnswer(answer, 0));
   const participants: Participant[] = [
-    {
-      name: 'socket-grpc',
-      server: http2,
-      target: {
-        protocol: 'grpc',
-        port: http2.port('grpcPort'),
-        connections: AT_ONCE,
-        streams: 1,
-        path: modelInfer.path,
-        message: grpcRequest,
-        expectedMessage,
-      },
-    },
-    {
-      name: 'socket-http',
-      server: http,
-      target: {
-        protocol: 'http',
-        port: httpPort,
-        connections: AT_ONCE,
-        request: rawHttpRequest(httpPort, FLOOR_BINARY_PATH, binaryRequest),
-        expectedBody: body,
-      },
-    },
+    { name: 'socket-grpc', server: http2, target: { ...grpcTarget, connections: AT_ONCE } },
+    { name: 'socket-http', server: http, target: { ...httpTarget, connections: AT_ONCE } },
   ];
   const titles = ['our HTTP/2, echo', 'our HTTP/1.1, constant answer'];
   const samples = await measureInterleaved(participants, generator, timing);

@@ -1,11 +1,10 @@
 // Asks AddSub over the protocol that the address names.
 //
 //   node build/examples/add-sub/client.js grpc://localhost:8001
-import { pathToFileURL } from 'node:url';
-
 import { ModelClient } from 'tstriton/client';
 
-import { addSub } from './serve.js';
+import { whenStarted } from '../when-started.js';
+import { addSub } from './server.js';
 
 export async function askAddSub(url: string): Promise<void> {
   const client = new ModelClient(url, addSub);
@@ -20,6 +19,6 @@ export async function askAddSub(url: string): Promise<void> {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   await askAddSub(process.argv[2] ?? 'grpc://localhost:8001');
-}
+});

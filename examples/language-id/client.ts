@@ -2,13 +2,12 @@
 // example's own. Started by itself it prints each answer, how many are right, and how few executions the server needed.
 //
 //   node build/examples/language-id/client.js grpc://localhost:8001 http://localhost:8002/metrics
-import { pathToFileURL } from 'node:url';
-
 import { ModelClient } from 'tstriton/client';
 
+import { whenStarted } from '../when-started.js';
 import { readParagraphs, type LabelledText } from './corpus.js';
 import { readDocuments } from './markdown-paragraphs.js';
-import { languageId } from './serve.js';
+import { languageId } from './server.js';
 
 export interface AskOptions {
   /** Where the server tells its metrics, `http://localhost:8002/metrics` say; without it batching is not reported. */
@@ -129,11 +128,11 @@ function describeSummary({ paragraphs, documents, batching }: AskSummary): strin
   return lines;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   const [url = 'grpc://localhost:8001', metricsUrl = 'http://localhost:8002/metrics'] = process.argv.slice(2);
   const summary = await askLanguageId(url, { metricsUrl });
   for (const { label, score, text } of summary.answers) {
     console.log(`${label} ${score.toFixed(2)}  ${firstWords(text)}`);
   }
   for (const line of describeSummary(summary)) console.log(line);
-}
+});

@@ -1,5 +1,5 @@
 // The language model: a softmax over weighted character n-grams, evaluated for a whole batch of texts at once. train.ts
-// makes the weights, serve.ts answers requests with them.
+// makes the weights, server.ts answers requests with them.
 import { readFileSync } from 'node:fs';
 
 import { exampleFile } from './example-files.js';

@@ -3,8 +3,8 @@
 //   node build/examples/language-id/train.js                    train, print the accuracy, write the weights
 //   node build/examples/language-id/train.js --cross-validate   hold out each fifth in turn, write nothing
 import { writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 
+import { whenStarted } from '../when-started.js';
 import {
   fragment,
   randomFrom,
@@ -99,7 +99,7 @@ function crossValidate(): void {
   );
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   if (process.argv.includes('--cross-validate')) crossValidate();
   else train();
-}
+});

@@ -1,11 +1,10 @@
 // Sends a batch of three samples to Linear.
 //
 //   node build/examples/linear/client.js http://localhost:8000
-import { pathToFileURL } from 'node:url';
-
 import { ModelClient } from 'tstriton/client';
 
-import { IN_FEATURES, linear } from './serve.js';
+import { whenStarted } from '../when-started.js';
+import { IN_FEATURES, linear } from './server.js';
 
 export async function askLinear(url: string): Promise<void> {
   const client = new ModelClient(url, linear);
@@ -22,6 +21,6 @@ export async function askLinear(url: string): Promise<void> {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   await askLinear(process.argv[2] ?? 'http://localhost:8000');
-}
+});

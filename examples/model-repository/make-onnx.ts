@@ -3,9 +3,9 @@
 //   node build/examples/model-repository/make-onnx.js
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 
 import { encodeClassifier } from '../onnx-language-id/export.js';
+import { whenStarted } from '../when-started.js';
 
 const SURENESS = 8;
 
@@ -19,6 +19,6 @@ export function writeColour(repository: string): string {
   return path;
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   console.log(`wrote ${writeColour(process.argv[2] ?? 'examples/model-repository/models')}`);
-}
+});

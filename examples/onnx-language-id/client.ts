@@ -2,15 +2,14 @@
 // answers with those of the same model in TypeScript. Text becomes features here: the ONNX file holds only the arithmetic.
 //
 //   node build/examples/onnx-language-id/client.js grpc://localhost:8001
-import { pathToFileURL } from 'node:url';
-
 import { ModelClient } from 'tstriton/client';
 
 import { readParagraphs } from '../language-id/corpus.js';
 import { classify, LANGUAGES } from '../language-id/model.js';
 import { vectorise } from '../language-id/ngrams.js';
+import { whenStarted } from '../when-started.js';
 import { readLanguageModel } from './export.js';
-import { MODEL_NAME } from './serve.js';
+import { MODEL_NAME } from './server.js';
 
 export interface OnnxSummary {
   /** Paragraphs of which the most likely language is the right one. */
@@ -49,9 +48,9 @@ export async function askOnnxLanguageId(url: string): Promise<OnnxSummary> {
   }
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   const { right, total, largestDifference } = await askOnnxLanguageId(process.argv[2] ?? 'grpc://localhost:8001');
   console.log(
     `${right}/${total} paragraphs right; scores differ from TypeScript's by at most ${largestDifference.toExponential(1)}`,
   );
-}
+});

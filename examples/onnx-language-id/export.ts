@@ -3,10 +3,10 @@
 //
 //   node build/examples/onnx-language-id/export.js language-id.onnx
 import { readFileSync, writeFileSync } from 'node:fs';
-import { pathToFileURL } from 'node:url';
 
 import { exampleFile } from '../language-id/example-files.js';
 import { decodeModel, LANGUAGES, type LanguageModel } from '../language-id/model.js';
+import { whenStarted } from '../when-started.js';
 
 const FLOAT = 1;
 const IR_VERSION = 8;
@@ -76,9 +76,9 @@ function varint(number: number): Buffer {
   return Buffer.from([...groups, number]);
 }
 
-if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+await whenStarted(import.meta.url, async () => {
   const path = process.argv[2] ?? 'language-id.onnx';
   const file = encodeOnnx(readLanguageModel());
   writeFileSync(path, file);
   console.log(`${path}: ${file.length} bytes`);
-}
+});

@@ -1,4 +1,4 @@
-// The decorator that most callables use: all rows of all requests of a batch as one set of tensors.
+// `batch` gives a callable all rows of all requests of a batch as one set of tensors. Most callables use it.
 
 import { invalidArg } from '../errors.js';
 import type { LooseTensorFunc } from '../model/bound-model.js';
@@ -7,10 +7,12 @@ import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { rowsOf } from '../model/inference-request.js';
+import { InferenceResponse } from '../model/inference-response.js';
+import { withOutputs } from '../model/response-outputs.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { requestedByAny } from '../model/requested-outputs.js';
-import { type ResolvedRows, resolveOutputs } from '../model/resolve-outputs.js';
+import { recordOf, type ResolvedRows, resolveOutputs } from '../model/resolve-outputs.js';
 import { failureOf } from '../model/row-failures.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
 import { concatRows } from '../tensor/concat-rows.js';
@@ -18,9 +20,8 @@ import type { Tensor } from '../tensor/tensor.js';
 import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 
 /**
- * Puts the rows of all requests of a batch together: `fn` gets each input as one tensor of shape
- * `[rows, …declared shape]` and returns outputs with as many rows, which are handed back to the requests they
- * belong to. PyTriton's `@batch`.
+ * Joins the rows of all requests of a batch: `fn` gets each input as one tensor of shape `[rows, …declared shape]` and
+ * returns outputs with as many rows. Each request gets its own rows back. PyTriton's `@batch`.
  *
  * @example
  * batch(({ a, b }) => ({ sum: a.map((value, i) => value + b.data[i]!) }))
@@ -32,7 +33,7 @@ export function batch<
   T = InputsOrAny<I>,
   Loose = never,
 >(
-  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, Decoupled>,
+  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, O, Decoupled>,
   decorated?: undefined,
 ): InferFunc<I, O, Decoupled, TakenInputs<T>>;
 /** As a decorator of a method: `@batch infer(inputs, context) {…}`. */
@@ -47,8 +48,10 @@ export function batch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): A
       requests.every(failureOf)
         ? requests.map(() => undefined)
         : splitOutputs(result, rowCounts, { modelConfig, requestedOutputs, failRow: context.failRow });
+    const splitStep = (step: unknown) =>
+      InferenceResponse.is(step) ? split(step.outputs).map((outputs) => withOutputs(step, outputs)) : split(step);
     const result = infer.call(this, joinInputs(requests), context);
-    return finishResult(result, modelConfig, split);
+    return finishResult(result, modelConfig, modelConfig.decoupled ? splitStep : split);
   }
   return markDecorated(batched, 'batch', fn, { decorated });
 }
@@ -81,12 +84,12 @@ interface Splitting extends ResolvedRows {
 function splitOutputs(result: unknown, rowCounts: readonly number[], { modelConfig, ...rows }: Splitting): Tensors[] {
   const total = rowCounts.reduce((sum, count) => sum + count, 0);
   const outputs = resolveOutputs(result, modelConfig, total, rows);
-  const records: Record<string, Tensor>[] = rowCounts.map(() => ({}));
-  outputs.forEach((tensor, index) => {
-    if (tensor === undefined) return;
-    const { name } = modelConfig.outputs[index]!;
-    if (rowCounts.length === 1) records[0]![name] = tensor;
-    else tensor.split(rowCounts).forEach((part, request) => (records[request]![name] = part));
-  });
-  return records;
+  if (rowCounts.length === 1) return [recordOf(outputs, modelConfig)];
+  const parts = outputs.map((tensor) => tensor?.split(rowCounts));
+  return rowCounts.map((_, request) =>
+    recordOf(
+      parts.map((tensors) => tensors?.[request]),
+      modelConfig,
+    ),
+  );
 }

@@ -1,4 +1,4 @@
-// Calls a function for one part of a batch after the other, so that an instance never works on two at a time.
+// Calls a function for one part of a batch after the other, so that an instance never works on two parts at a time.
 
 import { isPromiseLike } from '../model/awaitable.js';
 

@@ -14,7 +14,7 @@ export type PadFunc = (groups: readonly GroupOutputs[]) => readonly GroupOutputs
 
 /**
  * Pads the outputs of all groups to the largest of their shapes, each dimension at its end: numbers with `value`,
- * strings and bytes with empty ones. PyTriton's `ConstantPadder`.
+ * strings and bytes with empty elements. PyTriton's `ConstantPadder`.
  *
  * @example
  * batch(groupByValues(['language'], generate, { padFn: constantPadder(0) }))

@@ -1,11 +1,11 @@
-// What decorators share: the types that they work with inside, where a model's own mean nothing, and the checks of how they
-// are called and of the inputs that they name.
+// The decorators share these parts: types that fit any model, and checks of their arguments and of the inputs that they
+// name.
 
 import { invalidArg } from '../errors.js';
 import type { InferenceContext } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { DecoratorName } from '../model/decorated.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../checks/nearest.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
 
@@ -15,8 +15,27 @@ export type Tensors = Readonly<Record<string, Tensor>>;
 /** A function of tensors, whatever its model. */
 export type AnyTensorFunc = (this: unknown, inputs: Tensors, context: InferenceContext) => unknown;
 
-/** A method that a decorator stands on. To the compiler it keeps the type that it is written with. */
+/** A decorated method. To the compiler it keeps the type that it is written with. */
 export type AnyMethod = (...args: never) => unknown;
+
+/** What a decorator with arguments is on a method: `@firstValue(['temperature']) infer(inputs) {…}`. */
+export type MethodDecorator = <Method extends AnyMethod>(
+  method: Method,
+  decorated: ClassMethodDecoratorContext,
+) => Method;
+
+/** `decorate` around the function that was given; where there is none, for the method that it stands on. */
+export function aroundFunctionOrMethod<Options extends object>(
+  decorate: (fn: AnyMethod, options: Options, decorated?: ClassMethodDecoratorContext) => object,
+  given: AnyMethod | Options | undefined,
+  options: Options,
+): never {
+  const isOptions = given === undefined || (typeof given === 'object' && given !== null);
+  const decorator = isOptions
+    ? (method: AnyMethod, decorated: ClassMethodDecoratorContext) => decorate(method, given ?? options, decorated)
+    : decorate(given, options);
+  return decorator as never;
+}
 
 /** The context that a decorated function got. Throws INVALID_ARG when there is none, as in a unit test that calls it. */
 export function expectContext<I extends TensorSpecs>(

@@ -1,4 +1,4 @@
-// The decorator that gives optional inputs a default, so that the function under it always has them.
+// `fillOptionals` gives optional inputs a default, so that the function under it always has them.
 
 import { invalidArg } from '../errors.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
@@ -24,7 +24,7 @@ import type { DtypeLike } from '../tensor/dtype.js';
 import type { Nested } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { expectContext, expectInput, type Tensors } from './decorator-parts.js';
+import { type AnyMethod, expectContext, expectInput, type MethodDecorator, type Tensors } from './decorator-parts.js';
 import { repeatLastRow } from './rows.js';
 
 type Specs<I extends TensorSpecs> = NamedSpecs<I, 'INPUT'>;
@@ -38,7 +38,7 @@ export type OptionalInputName<I extends TensorSpecs> =
 /** A default for an input: a value of the declared shape, without a batch axis; one element may stand alone. */
 export type DefaultValue<Spec> = TensorLike<DtypeIn<Spec>> | PlainElement<DtypeIn<Spec>>;
 
-// What the compiler says of a name that the model does not have, or that is no optional one.
+// The compiler shows this text for names that are not optional inputs of the model.
 type DefaultOf<I extends TensorSpecs, Name extends string> =
   Name extends OptionalInputName<I>
     ? DefaultValue<Specs<I>[Name & keyof Specs<I>]>
@@ -73,11 +73,15 @@ type FilledRecord<I extends TensorSpecs, Names extends string> = {
 };
 
 /**
- * Gives requests that leave an optional input out its default, repeated for each of their rows; `fn` gets the
- * input as one that is always there. PyTriton's `@fill_optionals`.
+ * Adds the default of each optional input that a request leaves out, repeated for each of its rows. So `fn` always gets
+ * the input. PyTriton's `@fill_optionals`.
  *
  * @example
+ * ```ts
  * fillOptionals({ temperature: 0.7 }, batch(({ prompt, temperature }) => generate(prompt, temperature.data)))
+ * // On a method:
+ * @fillOptionals({ temperature: 0.7 }) @batch infer({ prompt, temperature }: { prompt: Tensor; temperature: Tensor }) {…}
+ * ```
  */
 export function fillOptionals<
   I extends TensorSpecs = TensorSpecs,
@@ -87,8 +91,16 @@ export function fillOptionals<
 >(
   defaults: { readonly [Name in Names]: DefaultOf<I, Name> },
   fn: InferFunc<FilledSpecs<Settled<I>, Settled<Names>>, O, Decoupled>,
-): InferFunc<I, O, Decoupled> {
-  const infer = fn as unknown as AnyInferFunc;
+): InferFunc<I, O, Decoupled>;
+/** As a decorator of a method: `@fillOptionals({ temperature: 0.7 }) @batch infer(inputs, context) {…}`. */
+export function fillOptionals(defaults: Readonly<Record<string, unknown>>): MethodDecorator;
+export function fillOptionals(defaults: object, fn?: AnyMethod): AnyMethod {
+  if (fn === undefined) return ((method, decorated) => filledFrom(defaults, method, decorated)) as MethodDecorator;
+  return filledFrom(defaults, fn);
+}
+
+function filledFrom(defaults: object, fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {
+  const infer = fn as AnyInferFunc;
   // A decorated function serves one model, as a rule; its defaults are made once.
   let made: { readonly config: CompleteModelConfig; readonly tensors: Tensors } | undefined;
   function filling(this: unknown, requests: readonly InferenceRequest[], context: InferenceContext): unknown {
@@ -102,7 +114,8 @@ export function fillOptionals<
     const filled = requests.map((request) => fill(request, tensors, modelConfig));
     return infer.call(this, filled, withRequests(context, filled));
   }
-  return markDecorated(filling as unknown as InferFunc<I, O, Decoupled>, 'fillOptionals', fn, {
+  return markDecorated(filling, 'fillOptionals', fn, {
+    decorated,
     check: (config) => void makeDefaults(defaults, config),
   });
 }

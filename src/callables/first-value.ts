@@ -1,4 +1,4 @@
-// The decorator for inputs that have one value for the whole batch, a temperature say.
+// `firstValue` is for inputs that have one value for the whole batch, such as a temperature.
 
 import { invalidArg, type TritonError } from '../errors.js';
 import type { InferenceContext, TensorFunc, TensorResult } from '../model/callable.js';
@@ -14,14 +14,21 @@ import type {
   NamedInputs,
   NamedSpecs,
   OrAbsent,
+  SingleValue,
   TensorSpec,
   TensorSpecs,
   Unchecked,
 } from '../model/tensor-spec.js';
-import type { Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
 import type { Tensor } from '../tensor/tensor.js';
-import { expectContext, expectInput, type Tensors } from './decorator-parts.js';
+import {
+  type AnyMethod,
+  aroundFunctionOrMethod,
+  expectContext,
+  expectInput,
+  type MethodDecorator,
+  type Tensors,
+} from './decorator-parts.js';
 import { hasEqualRows } from './row-values.js';
 
 export interface FirstValueOptions<Squeeze extends boolean = boolean> {
@@ -30,17 +37,6 @@ export interface FirstValueOptions<Squeeze extends boolean = boolean> {
   /** Refuses batches whose rows differ in the inputs. Default true. */
   readonly strict?: boolean;
 }
-
-/** One element of a dtype as a plain value. */
-export type SingleValue<D extends Dtype> = D extends 'string'
-  ? string
-  : D extends 'bytes'
-    ? Uint8Array
-    : D extends 'bool'
-      ? boolean
-      : D extends 'int64' | 'uint64'
-        ? bigint
-        : number;
 
 type FirstOf<Spec, Squeeze extends boolean> = Spec extends { readonly shape: infer Shape extends readonly number[] }
   ? Squeeze extends false
@@ -87,12 +83,16 @@ export interface ValueFunc<
 }
 
 /**
- * Gives `fn` the first row of the named inputs in place of all rows: inputs whose declared shape is one element as
- * plain values, others as a Tensor without the batch axis. Rows that differ are refused unless `strict: false`;
- * `groupByValues` around it makes them the same. PyTriton's `@first_value`.
+ * Gives `fn` the first row of the named inputs in place of all rows. An input whose declared shape is one element
+ * becomes a plain value, any other a Tensor without the batch axis. Rows that differ are refused unless
+ * `strict: false`; `groupByValues` around it makes them the same. PyTriton's `@first_value`.
  *
  * @example
+ * ```ts
  * batch(firstValue(['temperature'], ({ prompt, temperature }) => generate(prompt, temperature)))
+ * // On a method:
+ * @batch @firstValue(['temperature']) infer({ prompt, temperature }: { prompt: Tensor; temperature: number }) {…}
+ * ```
  */
 export function firstValue<
   I extends TensorSpecs = TensorSpecs,
@@ -103,10 +103,29 @@ export function firstValue<
 >(
   names: readonly Names[],
   fn: ValueFunc<I, O, Decoupled, Names, Squeeze>,
-  options: FirstValueOptions<Squeeze> = {},
-): TensorFunc<I, O, Decoupled> {
-  const { squeezeSingleValues = true, strict = true } = options;
-  const infer = fn as unknown as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext) => unknown;
+  options?: FirstValueOptions<Squeeze>,
+): TensorFunc<I, O, Decoupled>;
+/** As a decorator of a method: `@firstValue(['temperature']) infer(inputs, context) {…}`. */
+export function firstValue(names: readonly string[], options?: FirstValueOptions): MethodDecorator;
+export function firstValue(
+  names: readonly string[],
+  fn?: AnyMethod | FirstValueOptions,
+  options: FirstValueOptions = {},
+): AnyMethod {
+  return aroundFunctionOrMethod(
+    (method, given, decorated) => firstOf(names, method, { ...given, decorated }),
+    fn,
+    options,
+  );
+}
+
+interface FirstOptions extends FirstValueOptions {
+  readonly decorated: ClassMethodDecoratorContext | undefined;
+}
+
+function firstOf(names: readonly string[], fn: AnyMethod, options: FirstOptions): AnyMethod {
+  const { squeezeSingleValues = true, strict = true, decorated } = options;
+  const infer = fn as (inputs: Readonly<Record<string, unknown>>, context: InferenceContext) => unknown;
   function first(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
     expectContext(context, 'firstValue');
     const values: Record<string, unknown> = inFormOf(inputs, { ...inputs });
@@ -119,14 +138,15 @@ export function firstValue<
     }
     return infer.call(this, values, context);
   }
-  return markDecorated(first as unknown as TensorFunc<I, O, Decoupled>, 'firstValue', fn, {
+  return markDecorated(first, 'firstValue', fn, {
+    decorated,
     check: (config) => {
       for (const name of names) expectInput(name, config, 'firstValue');
     },
   });
 }
 
-/** Whether the declared shape, not that of the moment, is one element. */
+/** Whether the declared shape, not the actual one, is one element. */
 function isSingle(name: string, { inputs }: CompleteModelConfig): boolean {
   const shape = inputs.find((input) => input.name === name)?.shape ?? [];
   return elementCount(shape.map((dim) => (dim === -1 ? 0 : dim))) === 1;

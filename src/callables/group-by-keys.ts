@@ -1,4 +1,4 @@
-// The decorator for models with optional inputs: never two sets of inputs in one call.
+// `groupByKeys` keeps requests with different sets of optional inputs out of one call.
 
 import { logTextOf, TritonError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
@@ -64,7 +64,7 @@ function groupsOf(requests: readonly InferenceRequest[]): number[][] {
   return [...groups.values()];
 }
 
-/** The group's results; where it failed, or one of its requests by a promise of its own, the error in their places. */
+/** The group's results. An error takes the place of each failed request, or of all when the group failed. */
 function settleGroup(call: () => unknown, count: number, context: InferenceContext): unknown {
   const failed = (thrown: unknown) => {
     const error = TritonError.from(thrown);

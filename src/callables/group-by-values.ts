@@ -1,4 +1,4 @@
-// The decorator for functions that compute with one value of an input at a time, a language or a temperature say.
+// `groupByValues` is for functions that compute with one value of an input at a time, such as a language.
 
 import { logTextOf, TritonError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
@@ -16,7 +16,15 @@ import { formatShape, sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { callInTurn } from './call-in-turn.js';
 import type { GroupOutputs, PadFunc } from './constant-padder.js';
-import { type AnyTensorFunc, expectContext, expectInput, type Tensors } from './decorator-parts.js';
+import {
+  type AnyMethod,
+  type AnyTensorFunc,
+  aroundFunctionOrMethod,
+  expectContext,
+  expectInput,
+  type MethodDecorator,
+  type Tensors,
+} from './decorator-parts.js';
 import { rowKeys } from './row-values.js';
 import { scatterRows, takeRows } from './rows.js';
 
@@ -26,13 +34,16 @@ export interface GroupByValuesOptions {
 }
 
 /**
- * Calls `fn` once for each value that the rows have in the named inputs, with the rows that have it; the results
- * go back to where the rows came from. Groups are called one after the other in the order of their first rows; where
- * one fails, the requests that have rows in it fail. In decoupled models a step of the result is one step of every
- * group. PyTriton's `@group_by_values`.
+ * Calls `fn` once for each value of the named inputs, with the rows that have this value. Each row gets its own result
+ * back. Groups run one after the other in the order of their first rows. When a group fails, the requests that have
+ * rows in it fail. In decoupled models a step of the result is one step of every group. PyTriton's `@group_by_values`.
  *
  * @example
+ * ```ts
  * batch(groupByValues(['language'], firstValue(['language'], ({ text, language }) => translate(text, language))))
+ * // On a method:
+ * @batch @groupByValues(['language']) infer({ text, language }: { text: Tensor; language: Tensor }) {…}
+ * ```
  */
 export function groupByValues<
   I extends TensorSpecs = TensorSpecs,
@@ -42,9 +53,27 @@ export function groupByValues<
 >(
   names: readonly InputName<I>[],
   fn: TensorFunc<I, O, Decoupled, T>,
+  options?: GroupByValuesOptions,
+): TensorFunc<I, O, Decoupled, T>;
+/** As a decorator of a method: `@groupByValues(['language']) infer(inputs, context) {…}`. */
+export function groupByValues(names: readonly string[], options?: GroupByValuesOptions): MethodDecorator;
+export function groupByValues(
+  names: readonly string[],
+  fn?: AnyMethod | GroupByValuesOptions,
   options: GroupByValuesOptions = {},
-): TensorFunc<I, O, Decoupled, T> {
-  const { padFn } = options;
+): AnyMethod {
+  return aroundFunctionOrMethod(
+    (method, given, decorated) => groupedBy(names, method, { ...given, decorated }),
+    fn,
+    options,
+  );
+}
+
+interface GroupOptions extends GroupByValuesOptions {
+  readonly decorated: ClassMethodDecoratorContext | undefined;
+}
+
+function groupedBy(names: readonly string[], fn: AnyMethod, { padFn, decorated }: GroupOptions): AnyMethod {
   const infer = fn as AnyTensorFunc;
   function grouped(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'groupByValues');
@@ -65,14 +94,15 @@ export function groupByValues<
     };
     return isPromiseLike(results) ? results.then(finish) : finish(results);
   }
-  return markDecorated(grouped as unknown as TensorFunc<I, O, Decoupled, T>, 'groupByValues', fn, {
+  return markDecorated(grouped, 'groupByValues', fn, {
+    decorated,
     check: (config) => {
       for (const name of names) expectInput(name, config, 'groupByValues');
     },
   });
 }
 
-/** The rows that have the same values; none when there is nothing to tell them apart by. */
+/** The rows grouped by equal values; an empty list when no input is named. */
 function groupsOf(keyed: readonly Tensor[]): number[][] {
   const groups = new Map<unknown, number[]>();
   rowKeys(keyed).forEach((key, row) => {
@@ -88,7 +118,7 @@ function rowsOfInputs(inputs: Tensors, rows: readonly number[]): Tensors {
   return inFormOf(inputs, taken);
 }
 
-/** A group that fails leaves nothing but failed rows. */
+/** Fails all rows of a group that fails. */
 function settleGroup(call: () => unknown, context: InferenceContext): unknown {
   const { requestOfRow } = context;
   if (haveAllFailed(context)) return undefined;
@@ -151,7 +181,7 @@ function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn,
         padFn === undefined ? 'give a padFn, constantPadder(0) for example' : 'padFn did not make them equal';
       throw new TritonError('INTERNAL', `groupByValues: ${what} has rows of shape ${a} and ${b}; ${hint}`);
     }
-    // Rows that have failed are there all the same, as copies of another.
+    // Failed rows keep their places, as copies of another row.
     const fillers = failed.map(({ rows }) => takeRows(alike[0]!, Array<number>(rows.length).fill(0)));
     joined[name] = scatterRows(
       [...alike, ...fillers],
@@ -171,7 +201,7 @@ function outputsOf(result: unknown, { rows, context }: Group): GroupOutputs {
   return outputs;
 }
 
-/** What the user's padFn made is checked as outputs are. */
+/** Checks the result of the user's padFn like outputs. */
 function checkPadded(padded: unknown, groups: readonly Group[]): readonly GroupOutputs[] {
   if (Array.isArray(padded) && padded.length === groups.length) {
     return padded.map((outputs, index) => outputsOf(outputs, groups[index]!));

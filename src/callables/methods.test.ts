@@ -126,6 +126,57 @@ describe('a decorator on a method', () => {
   });
 });
 
+describe('decorators with arguments on a method', () => {
+  // The tests' compiler leaves decorators as they are: this is what others make of them.
+  type Decorator = (method: unknown, context: ClassMethodDecoratorContext) => unknown;
+  const decorated = (decorators: readonly unknown[], method: unknown) =>
+    decorators.reduceRight((inner, decorate) => (decorate as Decorator)(inner, METHOD), method) as AnyFunc;
+
+  it('do what they do around a function', async () => {
+    const decorators = [
+      fillOptionals({ k: 2, o: 1 }),
+      groupByKeys,
+      batch,
+      groupByValues(['k']),
+      padBatch,
+      firstValue(['k', 'o']),
+    ];
+    const scaler = {
+      factor: 10,
+      infer: decorated(
+        decorators,
+        function (this: { factor: number }, { x, k, o }: Record<string, number> & { x: Tensor }) {
+          return { y: x.map((value: number) => value * this.factor * k! + o!) };
+        },
+      ),
+    };
+    const requests = [row(1, key(3)), row(2), row(4, key(3))];
+    const { result } = callDecorated((r: never, c: never) => scaler.infer(r, c) as never, requests, SPEC);
+    const rows = ((await (result as unknown)) as { readonly y: Tensor }[]).map(({ y }) => y.toNested());
+    expect(rows).toEqual([[[31]], [[41]], [[121]]]);
+  });
+
+  it.each<[string, object]>([
+    ['fillOptionals', fillOptionals({ o: 1 })],
+    ['groupByValues', groupByValues(['k'])],
+    ['groupByValues', groupByValues(['k'], {})],
+    ['firstValue', firstValue(['k'])],
+    ['firstValue', firstValue(['k'], { strict: false })],
+  ])('%s marks it as one, with a check of its names', (decorator, decorate) => {
+    const infer = () => [];
+    expect(marksOf(decorated([decorate], infer))).toEqual([
+      { decorator, inner: infer, isMethod: true, check: expect.any(Function) },
+    ]);
+  });
+
+  it.each([null, 5])('refuse what is neither a function nor options: %o', (given) => {
+    const message = expect.stringContaining('takes a function, got') as string;
+    for (const decorate of [firstValue, groupByValues, fillOptionals] as unknown as ((...given: unknown[]) => void)[]) {
+      expect(() => decorate(['k'], given)).toThrow(expect.objectContaining({ code: 'INVALID_ARG', message }));
+    }
+  });
+});
+
 describe('a decorated function that is called without a context', () => {
   const says = (decorator: string) =>
     `${decorator} was called without a context: it needs the one that a server gives; in a test, call the callable with call(model, inputs) of 'tstriton/testing'`;

@@ -1,4 +1,4 @@
-// The decorator for models that are fast at certain batch sizes, as compiled ones are.
+// `padBatch` is for models that are fast at certain batch sizes, such as compiled ones.
 
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -14,9 +14,8 @@ import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from 
 import { repeatLastRow } from './rows.js';
 
 /**
- * Repeats the last row until there are as many rows as the next preferred batch size, or the maximum where none is
- * large enough, and takes the outputs of the added rows off again: `fn` returns as many rows as it gets.
- * PyTriton's `@pad_batch`.
+ * Repeats the last row up to the next preferred batch size, or to the maximum where no preferred size is large enough.
+ * It removes the outputs of the added rows: `fn` returns as many rows as it gets. PyTriton's `@pad_batch`.
  *
  * @example
  * batch(padBatch(({ image }) => compiled.run(image)))
@@ -47,7 +46,7 @@ export function padBatch(fn: AnyMethod, decorated?: ClassMethodDecoratorContext)
   return markDecorated(padding, 'padBatch', fn, { decorated });
 }
 
-/** The smallest size that is preferred, or the largest allowed, and holds all rows. */
+/** The smallest preferred size that holds all rows, or else the maximum. */
 function paddedSize(rows: number, { dynamicBatching, maxBatchSize }: CompleteModelConfig): number {
   const fitting = [...(dynamicBatching?.preferredBatchSize ?? []), maxBatchSize].filter((size) => size >= rows);
   return fitting.length === 0 ? rows : Math.min(...fitting);

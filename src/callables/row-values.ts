@@ -1,5 +1,5 @@
-// When two rows of an input have the same value: as JavaScript's Map compares. All NaNs are one value and so are 0
-// and -0, whichever bits they have; strings and bytes are the same when all of them is.
+// Compares rows of inputs as JavaScript's Map compares values. All NaNs are one value and so are 0 and -0, whichever
+// bits they have; strings and bytes are equal when all their characters or bytes are.
 
 import { numbersOf } from '../tensor/cast.js';
 import type { Tensor } from '../tensor/tensor.js';
@@ -36,7 +36,7 @@ function keysOf(tensor: Tensor): readonly unknown[] {
 
 function comparableElements(tensor: Tensor): ArrayLike<unknown> {
   const { dtype, data } = tensor;
-  // Raw bits do not tell that two NaNs, or two zeros, are the same.
+  // Two NaNs, or two zeros, may differ in their raw bits.
   if (dtype === 'bytes') return (data as Uint8Array[]).map((element) => Buffer.from(element).toString('latin1'));
   return numbersOf(tensor);
 }

@@ -1,4 +1,4 @@
-// Rows of tensors by their indices: taken out for a group, put back where they came from.
+// Takes rows out of tensors for a group, and puts the results back into their places.
 
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';

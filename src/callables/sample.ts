@@ -1,10 +1,11 @@
-// The decorator for models that take one sample at a time.
+// `sample` is for models that take one sample at a time.
 
 import { TritonError } from '../errors.js';
 import type { LooseTensorFunc } from '../model/bound-model.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
+import { outputsOf, withOutputs } from '../model/response-outputs.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
@@ -27,7 +28,7 @@ export function sample<
   T = InputsOrAny<I>,
   Loose = never,
 >(
-  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, Decoupled>,
+  fn: TensorFunc<I, O, Decoupled, T> | LooseTensorFunc<Loose, T, O, Decoupled>,
   decorated?: undefined,
 ): InferFunc<I, O, Decoupled, TakenInputs<T>>;
 /** As a decorator of a method: `@sample infer(inputs, context) {…}`. */
@@ -43,7 +44,9 @@ export function sample(fn: AnyMethod, decorated?: ClassMethodDecoratorContext): 
     const batching = modelConfig.maxBatchSize > 0;
     const inputs = request.inputs as Tensors;
     const result = infer.call(this, batching ? withoutBatchAxis(inputs) : inputs, context);
-    return finishResult(result, modelConfig, (outputs) => [batching ? withBatchAxis(outputs, context) : outputs]);
+    return finishResult(result, modelConfig, (step) => [
+      batching ? withOutputs(step, withBatchAxis(outputsOf(step), context)) : step,
+    ]);
   }
   return markDecorated(sampled, 'sample', fn, { decorated });
 }
@@ -63,7 +66,7 @@ function withBatchAxis(result: unknown, context: InferenceContext): Tensors {
   const { modelConfig } = context;
   const record: Record<string, Tensor> = {};
   if (haveAllFailed(context)) return record;
-  // Resolved as if the model did not batch: the callable knows nothing of a batch axis.
+  // The outputs are resolved as if the model did not batch, because the callable sees no batch axis.
   const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1, context);
   outputs.forEach((tensor, index) => {
     if (tensor !== undefined) record[modelConfig.outputs[index]!.name] = tensor.reshape([1, ...tensor.shape]);

@@ -1,4 +1,4 @@
-// The decorator for decoupled models: one generator per request, each with its own end.
+// `stream` runs one generator per request of a decoupled model, each with its own end.
 
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
@@ -8,9 +8,9 @@ import type { InputsOrAny, TakenInputs, TensorSpecs } from '../model/tensor-spec
 import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
 
 /**
- * Runs `fn` once per request, with that request's own tensors as they came, the batch axis included; what it
- * yields are outputs of the same form. Each request ends, fails and is cancelled by itself: `context.signal` is
- * the request's own. For models with `decoupled: true`.
+ * Runs `fn` once per request, with that request's own tensors, the batch axis included. `fn` yields outputs of the same
+ * form. Each request ends, fails and is cancelled by itself: `context.signal` is the request's own. For models with
+ * `decoupled: true`.
  *
  * @example
  * stream(async function* ({ prompt }, { signal }) {

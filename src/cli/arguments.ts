@@ -1,4 +1,4 @@
-// Arguments of commands that several of them have: what they are to be, and what is said of others.
+// Parsers of arguments that several commands share, and their messages for wrong ones.
 
 import { readFileSync } from 'node:fs';
 
@@ -38,7 +38,7 @@ export function positiveNumber(value: string): number {
   throw new InvalidArgumentError('Expected a number of seconds above 0.');
 }
 
-/** What is wrong with how a command was called, also what is only unsupported. */
+/** Reports UNSUPPORTED as INVALID_ARG: both mean that the command was called wrongly. */
 export function asUsage<T>(read: () => T): T {
   try {
     return read();

@@ -1,4 +1,4 @@
-// Where a command writes: data to `out`, all else to `err`. What it knows of the terminal.
+// Where a command writes: data to `out`, all else to `err`. Also the properties of the terminal.
 
 export interface CliIo {
   readonly out: (data: string | Uint8Array) => void;
@@ -8,7 +8,7 @@ export interface CliIo {
   readonly terminal: { readonly in: boolean; readonly out: boolean; readonly err: boolean };
   /** Columns of the terminal. */
   readonly columns: number;
-  /** Aborts when whoever reads the output has stopped reading. */
+  /** Aborts when the reader of the output has stopped reading. */
   readonly outputClosed: AbortSignal;
   /** All of standard input. */
   readonly readInput: () => Promise<Uint8Array>;

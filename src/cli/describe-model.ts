@@ -1,11 +1,13 @@
-// What a server tells of a model, of whatever make the server is: Triton's configuration, or where there is none, as in MLServer and
-// KServe, the metadata of the protocol that they share.
+// Describes a model of any server, from Triton's configuration. Servers without one, such as MLServer and
+// KServe, give the metadata of the protocol that they share.
 
-import type { ServerClient } from '../client/server-client.js';
-import type { ConfiguredTensor } from '../client/server-data.js';
+import type { ServerClient } from '../client/server/server-client.js';
+import type { ConfiguredTensor } from '../client/server/server-data.js';
 import { TritonError } from '../errors.js';
 import type { CompleteTensorSpec } from '../model/complete-model-config.js';
+import { OPENAI_ENDPOINTS } from '../model/openai.js';
 import type { TensorMetadata } from '../protocol/model-metadata.js';
+import { OPENAI, ROUTE } from '../protocol/model-config-json.js';
 import { datatypeOfConfig } from '../protocol/model-signature.js';
 import { dtypeOf, isDatatype, type Datatype, type Dtype } from '../tensor/dtype.js';
 import type { DescribedModel } from './generate-module.js';
@@ -59,7 +61,17 @@ export async function describeModel(
     outputs: config.output.map((output) => ({ ...tensor(output), optional: false })),
     maxBatchSize: config.maxBatchSize,
     decoupled: policy?.decoupled === true,
+    ...servedAt(config['parameters'] as ConfigParameters | undefined),
   };
+}
+
+type ConfigParameters = Readonly<Record<string, { readonly stringValue?: string } | undefined>>;
+
+/** A server of ours says where it serves the model beside the protocol's own paths. */
+function servedAt(parameters: ConfigParameters = {}): Pick<DescribedModel, 'openai' | 'route'> {
+  const openai = OPENAI_ENDPOINTS.find((endpoint) => endpoint === parameters[OPENAI]?.stringValue);
+  const route = /^POST (\/.*)$/.exec(parameters[ROUTE]?.stringValue ?? '')?.[1];
+  return { ...(openai !== undefined && { openai }), ...(route !== undefined && { route }) };
 }
 
 function knownDatatype({ name, datatype }: TensorMetadata): Datatype {

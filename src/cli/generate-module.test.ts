@@ -36,7 +36,14 @@ describe('the module of a model', () => {
       [
         '// Made by `tstriton gen`: changes are lost when it is made again.',
         '',
-        "import { defineModel, ModelClient, type InProcessServer, type ModelClientOptions } from 'tstriton/client';",
+        'import {',
+        '  connect as connectModels,',
+        '  defineModel,',
+        '  ModelClient,',
+        '  type ConnectOptions,',
+        '  type InProcessServer,',
+        '  type ModelClientOptions,',
+        "} from 'tstriton/client';",
         '',
         'export const addSub = defineModel({',
         "  modelName: 'AddSub',",
@@ -52,6 +59,14 @@ describe('the module of a model', () => {
         '',
         'export function connectAddSub(server: string | InProcessServer, options: ModelClientOptions = {}) {',
         '  return new ModelClient(server, addSub, options);',
+        '}',
+        '',
+        '/** One client for all of them, by the names of the models. */',
+        'export function connect(server: string | InProcessServer, options: ConnectOptions = {}) {',
+        '  const models = {',
+        '    AddSub: addSub,',
+        '  };',
+        '  return connectModels(server, models, options);',
         '}',
         '',
       ].join('\n'),
@@ -117,18 +132,35 @@ describe('the module of a model', () => {
     ['class', 'classModel', 'connectClassModel'],
     ['---', 'model', 'connectModel'],
     ['defineModel', 'defineModelModel', 'connectDefineModelModel'],
+    ['server', 'serverModel', 'connectServerModel'],
+    ['options', 'optionsModel', 'connectOptionsModel'],
+    ['models', 'modelsModel', 'connectModelsModel'],
+    ['connect', 'connectModel', 'connectConnectModel'],
+    ['connectModels', 'connectModelsModel', 'connectConnectModelsModel'],
   ])('calls model %s %s', (name, declaredAs, made) => {
     const module = generate(model({ name }));
     expect(module).toContain(`export const ${declaredAs} = defineModel({\n  modelName: '${name}',`);
     expect(module).toContain(`export function ${made}(`);
   });
 
-  it('has several models, and refuses two with one name and what no client takes', () => {
-    const module = generate(model(), model({ name: 'Other' }));
-    expect(module.match(/^export /gm)).toHaveLength(4);
-    expect(() => generate(model({ name: 'a-b' }), model({ name: 'a_b' }))).toThrow(
-      'two of the models would be declared as aB',
-    );
+  it('gives each of several models names of their own', () => {
+    const names = ['AddSub', 'connectAddSub', 'add-sub', 'add_sub', 'Models', 'Other'];
+    const module = generate(...names.map((name) => model({ name })));
+    const exported = [...module.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name!);
+    expect(exported).toEqual([
+      'addSub', 'connectAddSub', 'connectAddSubModel', 'connectConnectAddSubModel', 'addSubModel2', 'connectAddSubModel2',
+      'addSubModel3', 'connectAddSubModel3', 'modelsModel', 'connectModelsModel', 'other', 'connectOther', 'connect',
+    ]); // prettier-ignore
+    expect(new Set(exported).size).toBe(names.length * 2 + 1);
+  });
+
+  it('has one client for all, by the names of the models', () => {
+    const module = generate(model(), model({ name: 'my-model.v2' }), model({ name: '__proto__' }));
+    expect(module).toContain("    AddSub: addSub,\n    'my-model.v2': myModelV2,\n    ['__proto__']: proto,\n");
+  });
+
+  it('refuses a model that is given twice, and one that no client takes', () => {
+    expect(() => generate(model(), model({ name: 'Other' }), model())).toThrow("model 'AddSub' is given twice");
     expect(() => generate(model({ name: 'org/model' }))).toThrow('Model name can only contain');
     expect(() => generate(model({ inputs: [tensor('x'), tensor('x')] }))).toThrow("'x'");
   });

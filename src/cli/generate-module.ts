@@ -3,15 +3,20 @@
 
 import { TritonError } from '../errors.js';
 import { completeSignature } from '../model/complete-signature.js';
+import type { OpenAiEndpoint } from '../model/openai.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { specOf } from './spec-of.js';
 
-/** A model as it is to be declared. */
+/** A model to declare. */
 export interface DescribedModel extends ModelSignature {
   /** Undefined: the latest, whichever that is. */
   readonly version: number | undefined;
   /** Where the description is from, for the reader. */
-  readonly source: 'configuration' | 'metadata';
+  readonly source: 'configuration' | 'metadata' | 'file';
+  /** The endpoint of the OpenAI API that serves it too. */
+  readonly openai?: OpenAiEndpoint;
+  /** The path of its own at which it takes plain JSON. */
+  readonly route?: string;
 }
 
 export interface ModuleOptions {
@@ -19,22 +24,55 @@ export interface ModuleOptions {
   readonly strict: boolean;
 }
 
-/** Throws INVALID_ARG for models that cannot be declared, and for two with one name. */
+/** Throws INVALID_ARG for models that cannot be declared, and for one that is given twice. */
 export function generateModule(models: readonly DescribedModel[], { strict }: ModuleOptions): string {
-  const names = models.map(({ name }) => identifier(name));
-  const twice = names.find((name, index) => names.indexOf(name) !== index);
-  if (twice !== undefined)
-    throw new TritonError('INVALID_ARG', `two of the models would be declared as ${twice}, expected one of them`);
+  const twice = models.find(({ name }, index) => models.findIndex((other) => other.name === name) !== index);
+  if (twice !== undefined) throw new TritonError('INVALID_ARG', `model '${twice.name}' is given twice, expected once`);
+  const taken = new Set(TAKEN);
+  const names = models.map(({ name }) => freeNames(name, taken));
   return [
     '// Made by `tstriton gen`: changes are lost when it is made again.',
     '',
-    "import { defineModel, ModelClient, type InProcessServer, type ModelClientOptions } from 'tstriton/client';",
+    'import {',
+    `  connect as ${CONNECT},`,
+    '  defineModel,',
+    '  ModelClient,',
+    '  type ConnectOptions,',
+    '  type InProcessServer,',
+    '  type ModelClientOptions,',
+    "} from 'tstriton/client';",
     ...models.flatMap((model, index) => ['', ...declaration(model, names[index]!, strict)]),
+    '',
+    '/** One client for all of them, by the names of the models. */',
+    'export function connect(server: string | InProcessServer, options: ConnectOptions = {}) {',
+    '  const models = {',
+    ...models.map(({ name }, index) => `    ${property(name)}: ${names[index]!.declared},`),
+    '  };',
+    `  return ${CONNECT}(server, models, options);`,
+    '}',
     '',
   ].join('\n');
 }
 
-function declaration(model: DescribedModel, name: string, strict: boolean): string[] {
+/** What a model is called in the module: its declaration, and the function that makes a client of it. */
+interface Names {
+  readonly declared: string;
+  readonly made: string;
+}
+
+/** Names that nothing else in the module has: `addSub`, else `addSubModel`, `addSubModel2`, … */
+function freeNames(modelName: string, taken: Set<string>): Names {
+  const name = identifier(modelName);
+  for (let count = 0; ; count++) {
+    const declared = count === 0 ? name : `${name}Model${count === 1 ? '' : count}`;
+    const made = `connect${declared[0]!.toUpperCase()}${declared.slice(1)}`;
+    if (taken.has(declared) || taken.has(made)) continue;
+    taken.add(declared).add(made);
+    return { declared, made };
+  }
+}
+
+function declaration(model: DescribedModel, { declared, made }: Names, strict: boolean): string[] {
   const { inputs, outputs, maxBatchSize, decoupled, version, source } = model;
   const config = [
     maxBatchSize > 0 ? `maxBatchSize: ${maxBatchSize}` : 'batching: false',
@@ -42,12 +80,11 @@ function declaration(model: DescribedModel, name: string, strict: boolean): stri
   ];
   // What a client refuses is not written.
   completeSignature(specOf(model));
-  const made = `connect${name[0]!.toUpperCase()}${name.slice(1)}`;
   return [
     ...(source === 'metadata'
       ? ['// The server tells no configuration: shapes are those of its metadata, as they are sent.']
       : []),
-    `export const ${name} = defineModel({`,
+    `export const ${declared} = defineModel({`,
     `  modelName: ${text(model.name)},`,
     ...(version === undefined ? [] : [`  modelVersion: ${version},`]),
     ...tensors('inputs', inputs),
@@ -57,7 +94,7 @@ function declaration(model: DescribedModel, name: string, strict: boolean): stri
     '});',
     '',
     `export function ${made}(server: string | InProcessServer, options: ModelClientOptions = {}) {`,
-    `  return new ModelClient(server, ${name}, options);`,
+    `  return new ModelClient(server, ${declared}, options);`,
     '}',
   ];
 }
@@ -93,12 +130,21 @@ function text(value: string): string {
   return `'${inner}'`;
 }
 
-/** Words that cannot be names, and names that the module imports. */
-const TAKEN = new Set(
-  'arguments await break case catch class const continue debugger default defineModel delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield'.split(
+/** The name of a member: `['__proto__']` alone is none that the language knows. */
+function property(name: string): string {
+  return name === '__proto__' ? `['__proto__']` : key(name);
+}
+
+/** The name under which the module imports `connect`. */
+const CONNECT = 'connectModels';
+
+/** Words that cannot be names, and the names that the module has itself. */
+const TAKEN = [
+  CONNECT,
+  ...'arguments await break case catch class connect const continue debugger default defineModel delete do else enum eval export extends false finally for function if implements import in instanceof interface let models new null options package private protected public return server static super switch this throw true try typeof undefined var void while with yield'.split(
     ' ',
   ),
-);
+];
 
 /** `my-model.v2` as `myModelV2`. */
 function identifier(modelName: string): string {
@@ -106,6 +152,5 @@ function identifier(modelName: string): string {
   const [first = 'model', ...rest] = words;
   const start = /^[A-Z]+$/.test(first) ? first.toLowerCase() : first[0]!.toLowerCase() + first.slice(1);
   const name = start + rest.map((word) => word[0]!.toUpperCase() + word.slice(1)).join('');
-  if (/^\d/.test(name)) return `model${name}`;
-  return TAKEN.has(name) ? `${name}Model` : name;
+  return /^\d/.test(name) ? `model${name}` : name;
 }

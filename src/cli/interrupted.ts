@@ -1,4 +1,4 @@
-// What ends a command before its time: Ctrl-C, and whoever reads its output and stops reading.
+// Ends a command early: on Ctrl-C, or when the reader of its output stops reading.
 
 import { TritonError } from '../errors.js';
 import type { CliIo } from './cli-io.js';

@@ -5,7 +5,7 @@ import { runCli } from './program.js';
 
 const FALLBACK_COLUMNS = 100;
 
-// Whoever reads may stop reading: `tstriton … | head`.
+// The reader of the output may stop reading: `tstriton … | head`.
 const outputClosed = new AbortController();
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   if (error.code !== 'EPIPE') throw error;
@@ -32,7 +32,7 @@ const exitCode = await runCli(process.argv.slice(2), {
   readInput,
 });
 
-/** Resolves when what was written is out, or nobody reads it any more. */
+/** Resolves when all output is written, or nobody reads it any more. */
 function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write('', () => resolve()));
 }

@@ -40,7 +40,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
       .configureOutput({
         writeOut: io.out,
         writeErr: io.err,
-        outputError: (message) => complain(message, io),
+        outputError: (message) => complain(`${message.trim()}${flagsHint(message, command)}`, io),
         getOutHelpWidth: () => io.columns,
         getErrHelpWidth: () => io.columns,
       });
@@ -75,6 +75,16 @@ function complain(message: string, { err }: CliIo): void {
       .trim()
       .replace(/\s*\n\s*/g, ' ')}\n`,
   );
+}
+
+/** Flags whose last word is the unknown one, where commander suggests none: `--port` may mean `--http-port`. */
+function flagsHint(message: string, command: Command): string {
+  const [, word] = /unknown option '--([a-z]+)[^']*'$/.exec(message.trim()) ?? [];
+  if (word === undefined) return '';
+  const flags = command.options.flatMap(({ long, hidden }) => (!hidden && long?.endsWith(`-${word}`) ? [long] : []));
+  if (flags.length === 0) return '';
+  const last = flags.at(-1)!;
+  return ` (Did you mean ${flags.length === 1 ? last : `${flags.slice(0, -1).join(', ')} or ${last}`}?)`;
 }
 
 /** A wrong flag, file, URL or header. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { DTYPES, type Dtype } from '../tensor/dtype.js';
+import type { Tensor } from '../tensor/tensor.js';
 import { samplePlain, sampleTensor } from './sample-values.js';
 
 const spec = (dtype: Dtype, shape: readonly number[]) => ({
@@ -13,7 +14,7 @@ const spec = (dtype: Dtype, shape: readonly number[]) => ({
 
 describe('values that stand for those of users', () => {
   it.each(Object.keys(DTYPES) as Dtype[])('are a tensor of %s, with as many rows as are asked for', (dtype) => {
-    const tensor = sampleTensor(spec(dtype, [2, -1]), 3);
+    const tensor: Tensor<Dtype> = sampleTensor(spec(dtype, [2, -1]), 3);
     expect(tensor.shape).toEqual([3, 2, 1]);
     expect(DTYPES[tensor.dtype].datatype).toBe(DTYPES[dtype].datatype);
     expect(sampleTensor(spec(dtype, []), undefined)).toMatchObject({ shape: [] });

@@ -1,5 +1,5 @@
-// Values that a model of any signature takes, to show how it is called and to put load on it: 1, 2, 3 and so on, and dimensions of 1
-// where any size will do.
+// Values that a model of any signature takes, to show how it is called and to put load on it. Values are 1, 2, 3 and so on;
+// dimensions are 1 where any size will do.
 
 import type { CompleteTensorSpec } from '../model/complete-model-config.js';
 import { DTYPES, type Dtype } from '../tensor/dtype.js';

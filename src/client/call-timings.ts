@@ -1,12 +1,12 @@
-// Where the time of one request went, for whoever asked to be told.
+// Where the time of one request went, for the caller's `onTimings`.
 
-/** The parts of one request, in milliseconds. What was not reached is absent. */
+/** How long each part of one request took, in milliseconds. Parts that the request did not reach are absent. */
 export interface CallTimings {
-  /** 1 for the first request of the call; those that were sent again count on. */
+  /** 1 for the first request of the call, and one more for each retry. */
   readonly attempt: number;
-  /** From the beginning of the call: until its turn came, and until earlier attempts had failed. */
+  /** From the beginning of the call: the wait for its turn, and all earlier attempts. */
   readonly waitMs: number;
-  /** Until there was a connection, TLS included; about 0 over a kept one. Absent over `fetch`, which does not tell. */
+  /** Until there was a connection, TLS included; about 0 over a kept connection. Absent over `fetch`, which does not report it. */
   readonly connectMs?: number;
   /** From then on, until the answer began: the request on its way, and the server. */
   readonly serverMs?: number;
@@ -26,17 +26,17 @@ export class CallClock {
     this.#waitMs = waitMs;
   }
 
-  /** The connection is there. The first time counts. */
+  /** Notes that the connection is there. Only the first call counts. */
   connected(): void {
     this.#connected ??= performance.now();
   }
 
-  /** The answer begins. */
+  /** Notes that the answer begins. Only the first call counts. */
   answered(): void {
     this.#answered ??= performance.now();
   }
 
-  /** `complete`: the whole answer has come. */
+  /** `complete`: whether the whole answer has come. */
   timings(complete: boolean): CallTimings {
     const connected = this.#connected;
     const answered = this.#answered;

@@ -6,7 +6,7 @@ import { Call } from './call.js';
 const LIMITS = { timeoutMs: 60_000, signals: [], subject: "model 'M' at http://h:8000" };
 
 describe('Call', () => {
-  it('is aborted by its deadline with UNAVAILABLE', () => {
+  it('is aborted by its deadline with DEADLINE_EXCEEDED', () => {
     vi.useFakeTimers();
     try {
       const call = new Call({ ...LIMITS, timeoutMs: 250 });
@@ -16,7 +16,7 @@ describe('Call', () => {
       expect(seen).toEqual([]);
       vi.advanceTimersByTime(1);
       expect(seen).toMatchObject([
-        { code: 'UNAVAILABLE', message: "deadline of 250 ms exceeded for model 'M' at http://h:8000" },
+        { code: 'DEADLINE_EXCEEDED', message: "deadline of 250 ms exceeded for model 'M' at http://h:8000" },
       ]);
       expect(call.expired).toBe(true);
       expect(vi.getTimerCount()).toBe(0);

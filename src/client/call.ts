@@ -1,16 +1,16 @@
-// The limits of one call: its deadline, the signals that cancel it, and the client's close. Whichever comes first
-// aborts it, with the TritonError that the call then fails with. `end` leaves no timer and no listener behind.
-// And what the transports are to know of it beyond the request.
+// The limits of one call: its deadline, the signals that cancel it, and the client's close. The first of them aborts the call, and
+// the call fails with its TritonError. `end` leaves no timer and no listener behind.
+// A call also carries facts beyond the request that the transports need.
 
 import { TritonError } from '../errors.js';
 import type { CallClock } from './call-timings.js';
 import { TritonTimeoutError } from './client-errors.js';
-import { followSignal } from './follow-signal.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
 
 export interface CallLimits {
   readonly timeoutMs: number;
   readonly signals: readonly (AbortSignal | undefined)[];
-  /** What is called and where, for messages. */
+  /** Names the call and the server in error messages. */
   readonly subject: string;
 }
 
@@ -21,16 +21,16 @@ export class Call {
   #timer: ReturnType<typeof setTimeout> | undefined;
   readonly #callbacks = new Set<(error: TritonError) => void>();
   readonly #unfollow: (() => void)[] = [];
-  /** What keeps it waiting, for the error at its deadline. */
+  /** Why the call is waiting, for the error message at its deadline. */
   reason: string | undefined;
-  /** Of the request under way, if somebody wants to be told. */
+  /** The clock of the current request, if the caller wants timings. */
   clock: CallClock | undefined;
-  /** Executing its request twice does no harm. */
+  /** Whether executing the request twice does no harm. */
   idempotent = false;
   #error: TritonError | undefined;
   #expired = false;
 
-  /** `whole`: the call that this one is a part of. */
+  /** `whole`: the call that contains this one as a part. */
   constructor(limits: CallLimits, whole?: Call) {
     this.#limits = limits;
     this.#whole = whole;
@@ -43,7 +43,7 @@ export class Call {
     }
   }
 
-  /** A part of the call: aborted with it, and by itself. The time is that of the whole. */
+  /** Makes a part of the call. It is aborted with the whole call, or alone. The whole call's deadline applies. */
   part(): Call {
     return new Call({ ...this.#limits, signals: [] }, this);
   }
@@ -62,7 +62,7 @@ export class Call {
     return Math.max(this.#deadline - performance.now(), 0);
   }
 
-  /** The time begins anew: for calls whose limit is that of each step. */
+  /** Starts the time limit anew, for calls whose limit applies to each step. */
   restart(): void {
     this.pause();
     if (this.#error !== undefined) return;
@@ -70,7 +70,7 @@ export class Call {
     this.#timer = setTimeout(() => this.#expire(), this.#limits.timeoutMs);
   }
 
-  /** No time passes until {@link restart}. */
+  /** Stops the time limit until {@link restart}. */
   pause(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -81,13 +81,13 @@ export class Call {
     if (this.#error !== undefined) throw this.#error;
   }
 
-  /** The same, by the clock: a timer is late by up to a millisecond, and by more in a thread that is busy. */
+  /** Also checks the deadline by the clock: a timer is late by up to a millisecond, and by more in a busy thread. */
   throwIfOver(): void {
     if (this.#error === undefined && performance.now() >= this.#deadline) this.#expire();
     this.throwIfAborted();
   }
 
-  /** Calls back once when the call is aborted, at once if it was. Returns the function that takes the callback back. */
+  /** Calls back once when the call is aborted, or at once if it already is. Returns a function that removes the callback. */
   onAbort(callback: (error: TritonError) => void): () => void {
     if (this.#error !== undefined) {
       callback(this.#error);
@@ -119,7 +119,7 @@ export class Call {
     });
   }
 
-  /** The first error counts. */
+  /** Aborts the call. Only the first error counts. */
   abort(error: TritonError): void {
     if (this.#error !== undefined) return;
     this.#error = error;
@@ -151,7 +151,7 @@ export class Call {
   }
 
   #expire(): void {
-    // It is the whole's time that is over: all parts end with its error.
+    // The whole call has run out of time: all parts end with its error.
     if (this.#whole !== undefined) return this.#whole.#expire();
     this.#expired = true;
     this.abort(this.deadlineError());

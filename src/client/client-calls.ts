@@ -1,40 +1,41 @@
-// The calls of one client that are under way, and its end: whatever is begun ends with an answer, an error or the client.
-// Requests are sent when it is their call's turn, and again where that is safe.
+// The calls in progress of one client, and its close. Each call ends with an answer, with an error, or when the client closes.
+// A request is sent when its call has its turn, and sent again where that is safe.
 
 import { TritonError } from '../errors.js';
 import { Call } from './call.js';
 import { CallClock } from './call-timings.js';
 import type { CallLimits } from './client-options.js';
 import { retryDelay } from './retry-policy.js';
-import type { Transport } from './transport.js';
-import { TurnQueue, type ConcurrencyLimits } from './turn-queue.js';
+import type { OpenServer } from './in-process-server.js';
+import type { TurnQueue } from './turn-queue.js';
 
 export interface BegunCall extends Pick<CallLimits, 'timeoutMs' | 'signal' | 'retry' | 'onTimings'> {
-  /** What is called and where, for messages. */
+  /** Names the call and the server in error messages. */
   readonly subject: string;
 }
 
-export interface ClientCallsOptions extends ConcurrencyLimits {
-  /** Of the client's class, for messages. */
+export interface ClientCallsOptions {
+  /** The name of the client's class, for error messages. */
   readonly name: string;
   readonly signal: AbortSignal | undefined;
+  readonly maxConcurrency: number;
 }
 
 export class ClientCalls {
   readonly #name: string;
-  readonly #transport: Transport;
+  readonly #server: OpenServer;
   readonly #signal: AbortSignal | undefined;
   readonly #calls = new Set<Call>();
   readonly #turns: TurnQueue;
   readonly #maxConcurrency: number;
   #closing: Promise<void> | undefined;
 
-  constructor(transport: Transport, { name, signal, maxConcurrency, maxQueueSize }: ClientCallsOptions) {
+  constructor(server: OpenServer, { name, signal, maxConcurrency }: ClientCallsOptions) {
     this.#name = name;
-    this.#transport = transport;
+    this.#server = server;
     this.#signal = signal;
     this.#maxConcurrency = maxConcurrency;
-    this.#turns = new TurnQueue({ maxConcurrency, maxQueueSize });
+    this.#turns = server.turns;
   }
 
   /** Throws UNAVAILABLE when the client is closed. */
@@ -52,7 +53,7 @@ export class ClientCalls {
     this.#turns.end(call);
   }
 
-  /** From its begin to its end. Rejects with TritonErrors only. */
+  /** Runs a call from begin to end. Rejects with TritonErrors only. */
   async run<T>(begun: BegunCall, work: (call: Call) => Promise<T>): Promise<T> {
     const call = this.begin(begun);
     try {
@@ -66,8 +67,8 @@ export class ClientCalls {
   }
 
   /**
-   * Sends a request of the call when it is the call's turn, which it has until its end. What fails is sent again as the policy says,
-   * and never when the wait would outlast the deadline.
+   * Sends a request of the call when it is the call's turn. The call keeps its turn until its end. A failed request is sent again as
+   * the retry policy says, but never if the wait would outlast the deadline.
    */
   send<T>(call: Call, begun: BegunCall, attempt: () => Promise<T>): Promise<T> {
     const begin = begun.onTimings === undefined ? 0 : performance.now();
@@ -76,7 +77,7 @@ export class ClientCalls {
     return turn.then(() => this.attempts(call, begun, attempt, begin));
   }
 
-  /** The same without a turn. */
+  /** Does the same without taking a turn. */
   async attempts<T>(
     call: Call,
     { retry, onTimings }: BegunCall,
@@ -101,7 +102,7 @@ export class ClientCalls {
   }
 
   /**
-   * The parts of a call, as many at once as may be; the first that fails aborts the others, and its error is told.
+   * Runs the parts of a call, up to `maxConcurrency` at once. The first part that fails aborts the others; its error is thrown.
    */
   async parts<T>(call: Call, count: number, work: (part: Call, index: number) => Promise<T>): Promise<T[]> {
     const results: T[] = [];
@@ -132,7 +133,7 @@ export class ClientCalls {
     }
   }
 
-  /** Cancels what is under way, and closes the connections. */
+  /** Cancels the calls in progress, and closes the connections. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -140,7 +141,7 @@ export class ClientCalls {
 
   async #close(): Promise<void> {
     for (const call of this.#calls) call.abort(this.#closed('CANCELLED'));
-    await this.#transport.close();
+    await this.#server.close();
   }
 
   #closed(code: 'UNAVAILABLE' | 'CANCELLED'): TritonError {

@@ -1,5 +1,4 @@
-// Errors that tell apart what has the code UNAVAILABLE: that time is over, that there is no connection, and that the client itself
-// has enough to do.
+// Classes of errors that programs tell apart: the time is over, the connection is missing, the client's own queue is full.
 
 import { TritonError, type TritonErrorOptions } from '../errors.js';
 
@@ -8,10 +7,10 @@ const TIMEOUT = Symbol.for('tstriton.TritonTimeoutError');
 const CONNECTION = Symbol.for('tstriton.TritonConnectionError');
 const QUEUE_FULL = Symbol.for('tstriton.TritonQueueFullError');
 
-/** The deadline of a call has passed, `timeoutMs`: the server may have been too slow, or far away. Its code is UNAVAILABLE. */
+/** The time is over: the call's `timeoutMs`, or a limit of the server or of a proxy. Its code is DEADLINE_EXCEEDED. */
 export class TritonTimeoutError extends TritonError {
   constructor(message: string, options?: TritonErrorOptions) {
-    super('UNAVAILABLE', message, options);
+    super('DEADLINE_EXCEEDED', message, options);
     this.name = 'TritonTimeoutError';
     Object.defineProperty(this, TIMEOUT, { value: true });
   }

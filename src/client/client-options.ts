@@ -1,7 +1,7 @@
-// The options of a client and of a call that is no inference, checked: what is not understood is refused, never ignored.
+// Checks the options of a client, and of calls other than inferences. Unknown options are refused, never ignored.
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger } from '../model/check.js';
+import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
 import type { CallTimings } from './call-timings.js';
 import { expectFunction, expectLimit, expectSignal, expectTimeout } from './option-values.js';
 import { checkHeaders, withToken } from './request-headers.js';
@@ -18,25 +18,25 @@ export interface ClientTlsOptions {
   readonly key?: string;
 }
 
-/** Of every client. */
+/** Options of every client. */
 export interface ServerClientOptions {
-  /** How long a call may take, connecting and all, in milliseconds. Default 60000. */
+  /** How long a call may take in milliseconds, connecting included. Default 60000. */
   readonly timeoutMs?: number;
-  /** Sent with every request; gRPC calls it metadata. */
+  /** Headers that are sent with every request; gRPC calls them metadata. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the calls in flight and all later ones. */
   readonly signal?: AbortSignal;
   readonly tls?: ClientTlsOptions;
-  /** How requests that failed are sent again, where that is safe; false for never. */
+  /** How failed requests are sent again, where that is safe; false for never. */
   readonly retry?: RetryOptions | false;
   /**
-   * How many calls, streams included, are under way at once; more wait for their turn, until their deadline. Default: 512 over HTTP,
-   * where each takes a connection, and no limit over gRPC.
+   * How many calls may run at once, streams included. Further calls wait for their turn, until their deadline. Default: 512 over HTTP,
+   * where each call takes a connection, and no limit over gRPC.
    */
   readonly maxConcurrency?: number;
   /** How many calls may wait for their turn; more are rejected with a TritonQueueFullError. Default: no limit. */
   readonly maxQueueSize?: number;
-  /** The largest answer, or message of a stream, that is taken, in bytes. Default: 1 GiB. */
+  /** The largest answer, or message of a stream, that the client accepts, in bytes. Default: 1 GiB. */
   readonly maxResponseBytes?: number;
   /** The token of a server with restricted endpoints, `Triton.getAccessToken()`: sent with every request, in a header of its own. */
   readonly accessToken?: string;
@@ -46,23 +46,23 @@ export interface ModelClientOptions extends ServerClientOptions {
   /** Default: the version that the model's spec states, else the latest. */
   readonly modelVersion?: number;
   /**
-   * Whether tensors are sent and asked for in binary form over HTTP; false for JSON, which servers without the extension
-   * `binary_tensor_data` need. gRPC is always binary. Default true.
+   * Whether the client sends tensors over HTTP in binary form, and asks for binary answers. Servers without the extension
+   * `binary_tensor_data` need JSON: false. gRPC is always binary. Default true.
    */
   readonly binaryData?: boolean;
 }
 
-/** Of one call. */
+/** Options of one call. */
 export interface CallOptions {
   /** Instead of the client's `timeoutMs`. */
   readonly timeoutMs?: number;
-  /** Sent besides those of the client; of equal names these win. */
+  /** Headers to send besides the client's own. A header here replaces one of the same name. */
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the call, at the server too. */
   readonly signal?: AbortSignal;
-  /** How this call is sent again; what is left out is as the client has it. */
+  /** How this call is sent again. Members that are left out are as in the client's options. */
   readonly retry?: RetryOptions | false;
-  /** Told where the time went: for each request that the call sends, when it has been answered or has failed. */
+  /** Gets the timings of each request that the call sends, once the request has been answered or has failed. */
   readonly onTimings?: (timings: CallTimings) => void;
 }
 
@@ -86,7 +86,7 @@ const DEFAULT_RESPONSE_BYTES = 2 ** 30;
 /** gRPC's own limit, and Triton's. */
 const MAX_RESPONSE_BYTES = 2_147_483_647;
 
-/** What every call has. */
+/** The options that every call has. */
 export interface CallLimits {
   readonly timeoutMs: number;
   readonly headers: Headers;
@@ -95,7 +95,7 @@ export interface CallLimits {
   readonly onTimings: ((timings: CallTimings) => void) | undefined;
 }
 
-/** How a transport is to behave. */
+/** The options of a transport. */
 export interface TransportOptions extends ConcurrencyLimits {
   readonly tls: ClientTlsOptions | undefined;
   readonly maxResponseBytes: number;

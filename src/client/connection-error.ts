@@ -69,8 +69,8 @@ function neverConnected(error: unknown, code: string): boolean {
 /** The error of an answer that is larger than the client takes. */
 export function tooLargeError(maxResponseBytes: number, address: string): TritonError {
   return new TritonError(
-    'INVALID_ARG',
-    `the answer of ${address} is larger than ${maxResponseBytes} bytes; to take it, raise the client's option maxResponseBytes`,
+    'TOO_LARGE',
+    `the answer of ${address} is larger than ${maxResponseBytes} bytes, the client's maxResponseBytes`,
   );
 }
 

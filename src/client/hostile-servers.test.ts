@@ -69,8 +69,7 @@ const EVENTS = `${HEAD}content-type: text/event-stream\r\ntransfer-encoding: chu
 const chunk = (bytes: Buffer) =>
   Buffer.concat([Buffer.from(`${bytes.length.toString(16)}\r\n`), bytes, Buffer.from('\r\n')]);
 const LOST = /is not available: (connection lost|the connection was closed before the answer was complete)/;
-const TOO_LARGE =
-  /^the answer of \S+ is larger than 1000000 bytes; to take it, raise the client's option maxResponseBytes$/;
+const TOO_LARGE = /^the answer of \S+ is larger than 1000000 bytes, the client's maxResponseBytes$/;
 const NO_HTTP = /does not answer in HTTP \(.+\); is it another server's port\?$/;
 
 describe('over HTTP, a server that', () => {

@@ -1,4 +1,8 @@
-// The entry point './client': all that a client needs, nothing of the server.
+/**
+ * What a client needs, and nothing of the server.
+ *
+ * @module tstriton/client
+ */
 
 export { TritonError, type ErrorCode, type TritonErrorOptions } from '../errors.js';
 export { defineModel, type ModelSpec } from '../model/callable.js';
@@ -18,13 +22,16 @@ export {
   type TritonConnectionErrorOptions,
 } from './client-errors.js';
 export type { CallOptions, ClientTlsOptions, ModelClientOptions, ServerClientOptions } from './client-options.js';
+export { connect, ServerConnection, type ConnectOptions, type ModelSpecs } from './connect.js';
 export type { BatchInferOptions, InferOptions, SequenceOptions } from './infer-options.js';
-export type { AnyInputValue, ClientInputs, ClientOutputs } from './input-values.js';
-export type { InProcessServer } from './in-process-server.js';
+export type { AnyInputValue, ClientInputs, ClientOutputs } from './tensors/input-values.js';
+export type { InProcessServer } from '../in-process/open-transport.js';
+export type { InferSequence, InferSequenceOptions, SequencedInferOptions } from './infer-sequence.js';
+export type { InferStream, SendOptions, StreamAnswer, StreamOptions } from './infer-stream.js';
 export { ModelClient, type ClientOf } from './model-client.js';
 export type { OutputStream } from './output-stream.js';
 export type { RetryOptions } from './retry-policy.js';
-export { ServerClient, type ModelCallOptions, type WaitOptions } from './server-client.js';
+export { ServerClient, type ModelCallOptions, type WaitOptions } from './server/server-client.js';
 export type {
   ConfiguredTensor,
   CountAndTime,
@@ -38,4 +45,4 @@ export type {
   ServerMetadata,
   SharedMemoryRegion,
   TraceSettingsUpdate,
-} from './server-data.js';
+} from './server/server-data.js';

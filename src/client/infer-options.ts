@@ -1,7 +1,7 @@
-// The options of one inference, checked: what is not understood is refused, never ignored.
+// Checks the options of one inference. Unknown options are refused, never ignored.
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger } from '../model/check.js';
+import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestSequence } from '../model/request-sequence.js';
 import { SEQUENCE_PARAMETERS, SequenceFields } from '../protocol/sequence-parameters.js';
@@ -16,7 +16,7 @@ import { checkRecord, describe, expectText } from './option-values.js';
 
 /** The sequence that a request belongs to. */
 export interface SequenceOptions {
-  /** What the requests of the sequence have in common: a text of 1 to 128 bytes, or an integer from 1 to 2^64 - 1. */
+  /** The id that all requests of the sequence share: a text of 1 to 128 bytes, or an integer from 1 to 2^64 - 1. */
   readonly id: string | number | bigint;
   /** The request is the first. Default false. */
   readonly start?: boolean;
@@ -25,28 +25,28 @@ export interface SequenceOptions {
 }
 
 export interface InferOptions<Output extends string = string, Classified extends string = string> extends CallOptions {
-  /** What the callable finds in `request.parameters`; Triton's own `priority` and `timeout` too. */
+  /** The callable finds these in `request.parameters`, and also Triton's own `priority` and `timeout`. */
   readonly parameters?: Parameters;
-  /** What the callable finds in `request.id`. */
+  /** The callable finds this in `request.id`. */
   readonly requestId?: string;
-  /** What the callable finds in `request.sequence`. */
+  /** The callable finds this in `request.sequence`. */
   readonly sequence?: SequenceOptions;
   /** The outputs to compute and send. Default: all. */
   readonly outputs?: readonly Output[];
-  /** Of these outputs so many of the best values, as texts `value:index` or `value:index:label`, in place of the tensor. */
+  /** How many of the best values to get of an output, as texts `value:index` or `value:index:label`, in place of its tensor. */
   readonly classes?: { readonly [Name in Classified]: number };
   /** The level in the server's queue: 1 is the highest. Default: the model's own. */
   readonly priority?: number;
-  /** How long the request may wait in the server's queue, in microseconds, where the model allows clients to say it. */
+  /** How long the request may wait in the server's queue, in microseconds, if the model lets clients set this. */
   readonly serverTimeoutMicroseconds?: number;
 }
 
-/** Of `inferBatch`. */
+/** Options of `inferBatch`. */
 export interface BatchInferOptions<
   Output extends string = string,
   Classified extends string = string,
 > extends InferOptions<Output, Classified> {
-  /** A batch of more rows than the model takes at once is sent in several requests, and the answers are joined. Default false. */
+  /** Whether a batch with more rows than the model takes is sent in several requests, and the answers joined. Default false. */
   readonly chunk?: boolean;
 }
 
@@ -76,7 +76,7 @@ export interface CompleteInferOptions extends CallLimits {
   readonly timeoutMicroseconds: number;
 }
 
-/** `chunk` is an option of batches that are answered once. Throws INVALID_ARG. */
+/** Only batches with a single answer have the option `chunk`. Throws INVALID_ARG. */
 export function completeInferOptions(
   options: BatchInferOptions,
   client: CompleteClientOptions,

@@ -152,7 +152,9 @@ describe.each([
     await using model = await start(4, 0);
     await using client = new ModelClient(model.url, 'M');
     // The smallest deadline: it has passed before the configuration can have come.
-    await expect(client.inferSample({ x: X }, { timeoutMs: 0.001 })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(client.inferSample({ x: X }, { timeoutMs: 0.001 })).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+    });
     expect(model.infers).toEqual([]);
     await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
   });

@@ -1,7 +1,7 @@
-// The client of one model on one server: tensors in, tensors out, over HTTP or gRPC by the URL's scheme. It asks the
-// server for nothing but inferences when it was given the model's spec, and for the model's configuration once when it
-// knows the name only.
+// The client of one model on one server: tensors in, tensors out, over HTTP or gRPC by the URL's scheme. With the model's spec it
+// asks the server for inferences only. With only the name, it also asks once for the model's configuration.
 
+import { checkMembers } from '../checks/check.js';
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeSignature } from '../model/complete-signature.js';
@@ -18,19 +18,22 @@ import {
   type CompleteClientOptions,
   type ModelClientOptions,
 } from './client-options.js';
-import { chunkError, chunkRows, joinOutputs } from './batch-chunks.js';
-import { decodeOutputs } from './decode-outputs.js';
-import { encodeInputs, type InferKind } from './encode-inputs.js';
-import type { AnswersOnce, AskedOutputs, ClientInputs, InputArguments, OutputName } from './input-values.js';
-import { inferArguments } from './infer-arguments.js';
+import { chunkError, chunkRows, joinOutputs } from './tensors/batch-chunks.js';
+import { decodeOutputs } from './tensors/decode-outputs.js';
+import { encodeInputs, type InferKind } from './tensors/encode-inputs.js';
+import type { AnswersOnce, AskedOutputs, ClientInputs, InputArguments, OutputName } from './tensors/input-values.js';
+import { inferArguments } from './tensors/infer-arguments.js';
 import {
   completeInferOptions,
   type BatchInferOptions,
   type CompleteInferOptions,
   type InferOptions,
 } from './infer-options.js';
+import { InferSequence, type InferSequenceOptions, type InferSequenceSource } from './infer-sequence.js';
+import { InferStream, STREAM_MEMBERS, type StreamOptions } from './infer-stream.js';
 import { OutputStream, withFirst } from './output-stream.js';
-import { serverTarget, type InProcessServer } from './in-process-server.js';
+import type { InProcessServer } from '../in-process/open-transport.js';
+import { serverTarget } from './in-process-server.js';
 import type { ModelReference, Transport } from './transport.js';
 
 /**
@@ -53,7 +56,7 @@ export class ModelClient<
   readonly #address: string;
   readonly #model: ModelReference;
   readonly #options: CompleteClientOptions;
-  /** Of calls without options. */
+  /** The options of calls without options. */
   readonly #defaults: CompleteInferOptions;
   readonly #transport: Transport;
   readonly #calls: ClientCalls;
@@ -84,22 +87,23 @@ export class ModelClient<
       };
     }
     this.#address = server.address;
-    this.#transport = server.open(this.#options);
-    this.#calls = new ClientCalls(this.#transport, { ...this.#options, name: 'ModelClient' });
+    const open = server.open(this.#options);
+    this.#transport = open.transport;
+    this.#calls = new ClientCalls(open, { ...this.#options, name: 'ModelClient' });
   }
 
   /**
    * Infers one sample: tensors without a batch axis in and out; it is added and removed when the model batches.
    *
-   * Inputs are a record by name, a list in declaration order, or arguments in that order, of Tensors, typed arrays, or
-   * arrays nested as deep as the declared shape; a typed array has no shape of its own and fills the declared one, a
-   * single value stands for a tensor of one element, and a single array is the list of all inputs. Their memory must not
-   * change until the promise settles: large tensors are sent from it without a copy. Outputs that the model left out
-   * are absent. The output tensors may share one ArrayBuffer.
+   * Inputs are a record by name, a list in declaration order, or arguments in that order. Each is a Tensor, a typed array, or an array
+   * nested as deep as the declared shape. A typed array has no shape of its own and fills the declared one. A single value stands
+   * for a tensor of one element. A single array is the list of all inputs. The memory of the inputs must not change until the
+   * promise settles: large tensors are sent from it without a copy. Outputs that the model left out are absent. The output tensors
+   * may share one ArrayBuffer.
    *
-   * Rejects with a TritonError: the server's code and message; INVALID_ARG for inputs that do not fit the model, and for
-   * a decoupled model; UNAVAILABLE when the server cannot be reached or the deadline passes; CANCELLED after an abort or
-   * `close`.
+   * Rejects with a TritonError, which has the server's code and message if the server refuses. INVALID_ARG: the inputs do not fit
+   * the model, or the model is decoupled. UNAVAILABLE: the server cannot be reached. DEADLINE_EXCEEDED: the time is over.
+   * CANCELLED: after an abort or `close`.
    *
    * @example
    * await client.inferSample(Float32Array.of(1), Float32Array.of(2), { timeoutMs: 100 });
@@ -134,10 +138,9 @@ export class ModelClient<
   }
 
   /**
-   * The answers to one sample as they come, of a decoupled model any number of them, over gRPC or HTTP: inputs and outputs are
-   * those of {@link inferSample}, and so are the errors, which the loop throws. `break` cancels the request at the server, and
-   * the server waits for a loop that is slow. `timeoutMs` is the longest time to wait for an answer. The request is sent when
-   * the first answer is asked for.
+   * The answers to one sample as they come, over gRPC or HTTP. A decoupled model gives any number of them. Inputs, outputs and errors
+   * are as in {@link inferSample}; the loop throws the errors. `break` cancels the request at the server. The server waits for a
+   * slow loop. `timeoutMs` is the longest time to wait for an answer. The request is sent when the loop asks for the first answer.
    *
    * @example
    * for await (const { token } of client.streamSample({ prompt: 'Once' })) process.stdout.write(token.data[0]);
@@ -165,6 +168,67 @@ export class ModelClient<
   ): OutputStream<AskedOutputs<O, Strict, Name, Classified>>;
   streamBatch(...args: readonly unknown[]): OutputStream<never> {
     return this.#stream('batch', args);
+  }
+
+  /**
+   * Any number of requests on one gRPC stream, and their answers as they come. A server behind a proxy, or one that keeps state, gets
+   * them in order. Nothing is sent before the first request. Rejects with UNSUPPORTED over HTTP.
+   *
+   * @example
+   * await using stream = client.stream();
+   * await stream.send({ x: [1] });
+   * const { value } = await stream.next();
+   */
+  stream<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    options: StreamOptions<Name, Classified> = {},
+  ): InferStream<ClientInputs<I>, AskedOutputs<O, Strict, Name, Classified>> {
+    checkMembers(options, STREAM_MEMBERS, 'options of a stream');
+    const asked = this.#complete(options, 'stream');
+    const called = { ...this.#called(asked), retry: { ...asked.retry, maxAttempts: 1 } };
+    const open = this.#transport.requestStream?.bind(this.#transport);
+    if (open === undefined) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `${this.#address} takes no stream of requests: expected grpc:// or grpcs://`,
+      );
+    }
+    return new InferStream({
+      begin: () => this.#calls.begin(called),
+      open: async (call) => {
+        const model = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const stream = await this.#calls.send(call, called, async () => open(call, asked.headers));
+        return { stream, model };
+      },
+      request: (inputs, kind, given, model) => {
+        const parameters = { ...given.parameters, ...(model.decoupled && { [EMPTY_FINAL_RESPONSE]: true }) };
+        const { outputs, classes } = asked;
+        const complete = { ...this.#complete({ ...given, parameters }, 'stream'), outputs, classes };
+        return this.#request(encodeInputs(inputs, model, kind, 'stream'), complete, model);
+      },
+      decode: (outputs, kind, model) => decodeOutputs(outputs, model, kind, asked.classes),
+      ended: (call) => this.#calls.end(call),
+    });
+  }
+
+  /**
+   * A sequence of requests to a model that keeps state, with START on the first and END on the last. Over gRPC its requests share one
+   * stream. Nothing is sent before the first request. Throws INVALID_ARG; in browsers UNSUPPORTED.
+   *
+   * @example
+   * await using sequence = client.sequence();
+   * const { total } = await sequence.infer({ x: [1] });
+   */
+  sequence<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
+    options: InferSequenceOptions<Name, Classified> = {},
+  ): InferSequence<AnswersOnce<Decoupled, ClientInputs<I>>, AskedOutputs<O, Strict, Name, Classified>> {
+    const source: InferSequenceSource = {
+      client: this,
+      calls: this.#calls,
+      isStreamed: this.#transport.requestStream !== undefined,
+      called: (limits) => this.#called(this.#complete(limits, 'stream')),
+      model: async () => this.#signature ?? this.#fetchSignature(),
+    };
+    return new InferSequence(source, options);
   }
 
   /** Cancels the calls in flight and closes all connections; settles when nothing is left open. */
@@ -273,8 +337,11 @@ export class ModelClient<
   }
 }
 
+/** A parameter of Triton: with it, each request to a decoupled model gets a last answer, even if that is empty. */
+const EMPTY_FINAL_RESPONSE = 'triton_enable_empty_final_response';
+
 /**
- * The client of a declared model, or of the object that is bound: what a function takes that asks it.
+ * The client of a declared model, or of the bound object. Use it as the type of a function's parameter.
  *
  * @example
  * async function sum(client: ClientOf<typeof addSub>) { … }
@@ -282,7 +349,7 @@ export class ModelClient<
 export type ClientOf<M> =
   M extends ModelSpec<infer I, infer O, infer Decoupled, infer Strict> ? ModelClient<I, O, Decoupled, Strict> : never;
 
-/** Classes are asked of outputs that are named: of all, where none is. Throws INVALID_ARG. */
+/** Classes may be asked only of the requested outputs. Without requested outputs, all are requested. Throws INVALID_ARG. */
 function outputsWith(
   classes: ReadonlyMap<string, number>,
   outputs: readonly string[],

@@ -2,9 +2,9 @@
 
 import { TritonError } from '../errors.js';
 import type { TransportOptions } from './client-options.js';
-import { GrpcTransport } from './grpc-transport.js';
-import { Http1Wire } from './http1-wire.js';
-import { HttpTransport } from './http-transport.js';
+import { GrpcTransport } from './grpc/grpc-transport.js';
+import { Http1Wire } from './http/http1-wire.js';
+import { HttpTransport } from './http/http-transport.js';
 import type { ServerUrl } from './parse-url.js';
 import type { Transport } from './transport.js';
 

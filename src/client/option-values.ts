@@ -1,7 +1,7 @@
 // Checks that the options of clients and calls share.
 
 import { TritonError } from '../errors.js';
-import { textOf } from '../model/check.js';
+import { textOf } from '../checks/check.js';
 
 /** The longest time of a timer in Node. */
 const MAX_TIMEOUT_MS = 2_147_483_647;

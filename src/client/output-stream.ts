@@ -1,6 +1,6 @@
-// What `streamSample` and `streamBatch` give: the answers of one request as they come. The request is sent when the first answer
-// is asked for, and cancelled at the server when nobody wants the rest. The time limit is that of each answer: it runs while
-// somebody waits, and not while the reader is busy.
+// The result of `streamSample` and `streamBatch`: the answers to one request as they come. The request is sent when the reader asks
+// for the first answer. It is cancelled at the server when the reader leaves the loop. The time limit applies to each answer: it
+// runs while the reader waits, and not while the reader is busy.
 
 import { TritonError } from '../errors.js';
 import type { Call } from './call.js';
@@ -41,15 +41,15 @@ export interface StreamSource<T> {
  *   if (token === undefined) break; // The server stops generating.
  * }
  */
-export class OutputStream<T> implements AsyncIterableIterator<T, undefined, undefined> {
+export class OutputStream<T> implements AsyncIterableIterator<T> {
   readonly #source: StreamSource<T>;
   #call: Call | undefined;
   #stream: OpenStream<T> | undefined;
   #ended = false;
-  /** Settles when all that was asked before is answered. */
+  /** Settles when all earlier calls of `next` have settled. */
   #last: Promise<unknown> = Promise.resolve();
 
-  /** Of a client. */
+  /** Made by a client only. */
   constructor(source: StreamSource<T>) {
     this.#source = source;
   }
@@ -65,7 +65,7 @@ export class OutputStream<T> implements AsyncIterableIterator<T, undefined, unde
     return result;
   }
 
-  /** Nobody wants the rest: what `break` in a loop does. The server is told to stop; who waits for an answer gets none. */
+  /** Drops the rest, as `break` in a loop does, and tells the server to stop. A reader that waits for an answer gets none. */
   async return(): Promise<IteratorResult<T, undefined>> {
     this.#end(new TritonError('CANCELLED', 'the stream was left'));
     return { done: true, value: undefined };

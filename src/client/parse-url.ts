@@ -1,4 +1,4 @@
-// Where a client connects to, from the URL that the user gave. What is not understood is refused, never dropped:
+// Reads from the user's URL where a client connects to. Parts that the client does not know are refused, never dropped:
 // a URL that silently means another place is worse than an error.
 
 import { lowerCase } from '../ascii.js';
@@ -10,10 +10,12 @@ export interface ServerUrl {
   /** A host name or address; IPv6 without its brackets. */
   readonly host: string;
   readonly port: number;
-  /** What stands before `/v2/…` in HTTP paths: '' or `/…` without a slash at the end. */
+  /** The part before `/v2/…` in HTTP paths: '' or `/…` without a slash at the end. */
   readonly pathPrefix: string;
-  /** Scheme, host, port and prefix, for messages. */
+  /** Scheme, host, port and prefix, for error messages. */
   readonly address: string;
+  /** The path of a Unix socket in place of host and port. */
+  readonly socketPath?: string;
 }
 
 const SCHEMES = {
@@ -25,7 +27,7 @@ const SCHEMES = {
 
 const FORM = /^(?:([a-z][a-z0-9+.-]*):\/\/)?(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::([0-9]+))?(\/[^\s?#]*)?$/i;
 
-/** Throws INVALID_ARG saying what was got and what is expected. */
+/** Throws INVALID_ARG with the value it got and a description of a valid one. */
 export function parseUrl(url: unknown): ServerUrl {
   if (typeof url !== 'string')
     throw new TritonError('INVALID_ARG', `url of a client must be a string, got ${url === null ? 'null' : typeof url}`);
@@ -46,12 +48,12 @@ export function parseUrl(url: unknown): ServerUrl {
   return { protocol: known.protocol, tls: known.tls, host, port, pathPrefix, address };
 }
 
-/** Whether each half of a surrogate pair has its other half: what has not cannot be written in a URL. */
+/** Whether each half of a surrogate pair has its other half: a URL cannot hold a lone half. */
 function isUnicode(text: string): boolean {
   return !/\p{Surrogate}/u.test(text);
 }
 
-/** Whether an address is one, as `new URL` has it wherever we run: `node:net` is Node's own. */
+/** Whether the host is an IPv6 address. Asks `new URL`, which is everywhere: `node:net` is only in Node. */
 function isIPv6(host: string): boolean {
   try {
     return new URL(`http://[${host}]/`).hostname !== '';
@@ -61,10 +63,10 @@ function isIPv6(host: string): boolean {
 }
 
 function invalid(url: string, reason: string): TritonError {
-  // Credentials do not belong into a URL here, and even less into an error message.
+  // Credentials do not belong in a URL here, and even less in an error message.
   const shown = url.replace(/\/\/[^/@]*@/, '//***@');
   return new TritonError(
     'INVALID_ARG',
-    `invalid url ${JSON.stringify(shown)} of a client: ${reason}; examples: localhost:8000, http://host, grpc://host:8001, https://[::1]:443/path`,
+    `invalid url ${JSON.stringify(shown)} of a client: ${reason}; examples: localhost:8000, grpc://host:8001, https://[::1]/path`,
   );
 }

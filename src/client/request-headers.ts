@@ -1,11 +1,11 @@
-// The headers that a client sends with its requests: those of the user, checked, and the access token.
+// The headers that a client sends with its requests: the user's headers, checked, and the access token.
 
 import { lowerCase } from '../ascii.js';
 import { TritonError } from '../errors.js';
 import { checkRecord, expectText } from './option-values.js';
 import type { Headers } from './transport.js';
 
-// What frames the message or the connection is the transport's own.
+// Only the transport sets the headers that frame the message or the connection.
 const OWN_HEADERS = [
   'connection',
   'content-encoding',
@@ -32,7 +32,7 @@ export function checkHeaders(headers: unknown): Headers {
       throw new TritonError('INVALID_ARG', `invalid header name ${JSON.stringify(name)}`);
     const key = lowerCase(name);
     if (OWN_HEADERS.includes(key)) throw new TritonError('INVALID_ARG', `header '${name}' is set by the client itself`);
-    // The value may be a secret: it is not shown.
+    // The error does not show the value: it may be a secret.
     if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(expectText(value, `header '${name}'`))) {
       throw new TritonError('INVALID_ARG', `header '${name}' has a value with characters that headers cannot have`);
     }
@@ -41,7 +41,7 @@ export function checkHeaders(headers: unknown): Headers {
   return checked;
 }
 
-/** Where a token is looked for: over gRPC restrictions have a prefix of their own. */
+/** The header in which servers look for the token. Over gRPC, restrictions have a prefix of their own. */
 const TOKEN_HEADER = {
   http: 'triton-access-token',
   grpc: 'triton-grpc-protocol-triton-access-token',
@@ -51,7 +51,7 @@ export function withToken(headers: Headers, token: unknown, protocol: 'http' | '
   if (token === undefined) return headers;
   if (expectText(token, 'accessToken') === '') throw new TritonError('INVALID_ARG', 'accessToken cannot be empty');
   const name = TOKEN_HEADER[protocol];
-  // Which of the two is meant nobody knows; neither is shown.
+  // We cannot know which of the two the user means. The error shows neither.
   if (headers[name] !== undefined && headers[name] !== token)
     throw new TritonError('INVALID_ARG', `accessToken and header '${name}' differ, expected one of them`);
   return { ...headers, ...checkHeaders({ [name]: token }) };

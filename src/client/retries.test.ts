@@ -6,14 +6,16 @@ import { PROTOCOLS, startPlayed, type PlayedCall } from '../../test/support/play
 import { defineModel } from '../model/callable.js';
 import type { CallTimings } from './call-timings.js';
 import { ModelClient } from './model-client.js';
-import { ServerClient } from './server-client.js';
+import { ServerClient } from './server/server-client.js';
 
 const double = defineModel({
   modelName: 'Double',
   inputs: { x: { dtype: 'float32', shape: [-1] } },
   outputs: { y: { dtype: 'float32', shape: [-1] } },
 });
-const X = Float32Array.of(1, 2.5);
+/** A request that is unlike all others. */
+let asked = 0;
+const next = () => Float32Array.of(++asked, 2.5);
 const QUICK = { initialBackoffMs: 1, maxBackoffMs: 1 };
 const QUEUE_FULL = '[request id: <id_unknown>] Exceeds maximum queue size';
 
@@ -41,9 +43,20 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     );
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: QUICK });
-    const { y } = await client.inferSample({ x: X });
-    expect(y!.data).toEqual(X);
+    const x = next();
+    const { y } = await client.inferSample({ x });
+    expect(y!.data).toEqual(x);
     expect(turns.calls).toBe(3);
+  });
+
+  it('is told apart from others that are sent again at the same time', async () => {
+    const turns = inTurn(...Array.from({ length: 12 }, () => (call: PlayedCall) => call.refuse(QUEUE_FULL)));
+    await using server = await startPlayed(protocol, turns.play);
+    await using client = new ModelClient(server.url, double, { retry: { ...QUICK, maxAttempts: 20 } });
+    const sent = Array.from({ length: 8 }, next);
+    const answers = await Promise.all(sent.map((x) => client.inferSample({ x })));
+    expect(answers.map(({ y }) => y!.data)).toEqual(sent);
+    expect(turns.calls).toBe(20);
   });
 
   it('is sent three times at most, unless the options say otherwise, and fails with the last error', async () => {
@@ -51,11 +64,11 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: QUICK });
     const error = { name: 'TritonError', code: 'UNAVAILABLE', message: QUEUE_FULL };
-    await expect(client.inferSample({ x: X })).rejects.toMatchObject(error);
+    await expect(client.inferSample({ x: next() })).rejects.toMatchObject(error);
     expect(turns.calls).toBe(3);
-    await expect(client.inferSample({ x: X }, { retry: false })).rejects.toMatchObject(error);
+    await expect(client.inferSample({ x: next() }, { retry: false })).rejects.toMatchObject(error);
     expect(turns.calls).toBe(4);
-    await expect(client.inferSample({ x: X }, { retry: { maxAttempts: 5 } })).rejects.toMatchObject(error);
+    await expect(client.inferSample({ x: next() }, { retry: { maxAttempts: 5 } })).rejects.toMatchObject(error);
     expect(turns.calls).toBe(9);
   });
 
@@ -67,10 +80,11 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     const turns = inTurn(failure, failure);
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: QUICK });
-    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(client.inferSample({ x: next() })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(turns.calls).toBe(1);
-    const { y } = await client.inferSample({ x: X }, { retry: { idempotent: true } });
-    expect(y!.data).toEqual(X);
+    const x = next();
+    const { y } = await client.inferSample({ x }, { retry: { idempotent: true } });
+    expect(y!.data).toEqual(x);
     expect(turns.calls).toBe(3);
   });
 
@@ -81,7 +95,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     const turns = inTurn(failure);
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: { ...QUICK, idempotent: true } });
-    await expect(client.inferSample({ x: X })).rejects.toHaveProperty('code');
+    await expect(client.inferSample({ x: next() })).rejects.toHaveProperty('code');
     expect(turns.calls).toBe(1);
   });
 
@@ -97,7 +111,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
       timings.push(each);
       isFirstOver();
     };
-    const answer = client.inferSample({ x: X }, { onTimings });
+    const answer = client.inferSample({ x: next() }, { onTimings });
     await firstOver;
     await vi.waitFor(() => expect(vi.getTimerCount()).toBe(2)); // The call's deadline, and the wait.
     vi.advanceTimersByTime(6999);
@@ -114,7 +128,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     const turns = inTurn((call) => call.refuse(QUEUE_FULL, 86_400));
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double);
-    await expect(client.inferSample({ x: X })).rejects.toMatchObject({ message: QUEUE_FULL });
+    await expect(client.inferSample({ x: next() })).rejects.toMatchObject({ message: QUEUE_FULL });
   });
 
   it('is not sent again after an abort, nor after the client was closed', async () => {
@@ -127,11 +141,11 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     const timeoutMs = 1e7;
     const controller = new AbortController();
     const aborted = client.inferSample(
-      { x: X },
+      { x: next() },
       { timeoutMs, signal: controller.signal, onTimings: () => controller.abort() },
     );
     await expect(aborted).rejects.toMatchObject({ code: 'CANCELLED' });
-    const closed = client.inferSample({ x: X }, { timeoutMs, onTimings: () => void client.close() });
+    const closed = client.inferSample({ x: next() }, { timeoutMs, onTimings: () => void client.close() });
     await expect(closed).rejects.toMatchObject({ code: 'CANCELLED', message: 'ModelClient is closed' });
     expect(turns.calls).toBe(2);
   });
@@ -146,10 +160,11 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     let attempts = 0;
     let isTried: () => void;
     const tried = new Promise<void>((resolve) => (isTried = resolve));
-    const answer = client.inferSample({ x: X }, { onTimings: () => ++attempts === 3 && isTried() });
+    const x = next();
+    const answer = client.inferSample({ x }, { onTimings: () => ++attempts === 3 && isTried() });
     await tried;
     await using server = await startPlayed(protocol, play, Number(gone.authority.split(':')[1]));
-    expect((await answer).y!.data).toEqual(X);
+    expect((await answer).y!.data).toEqual(x);
     expect(server.connections).toHaveLength(1);
   });
 
@@ -157,7 +172,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     await using server = await startTcp((socket) => void socket.once('data', () => socket.resetAndDestroy()));
     await using client = new ModelClient(`${protocol}s://${server.authority}`, double, { retry: QUICK });
     const lost = { name: 'TritonConnectionError', code: 'UNAVAILABLE', requestSent: false };
-    await expect(client.inferSample({ x: X })).rejects.toMatchObject(lost);
+    await expect(client.inferSample({ x: next() })).rejects.toMatchObject(lost);
     expect(server.connections).toHaveLength(3);
   });
 
@@ -166,7 +181,7 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     await using server = await startPlayed(protocol, turns.play);
     await using client = new ModelClient(server.url, double, { retry: QUICK });
     const timings: CallTimings[] = [];
-    await client.inferSample({ x: X }, { onTimings: (each) => timings.push(each) });
+    await client.inferSample({ x: next() }, { onTimings: (each) => timings.push(each) });
     const whole = ['attempt', 'waitMs', 'connectMs', 'serverMs', 'transferMs'];
     expect(timings.map((each) => Object.keys(each))).toEqual([whole.slice(0, 4), whole]);
     for (const each of timings)
@@ -190,7 +205,7 @@ describe('a stream', () => {
       } else stream.close(constants.NGHTTP2_INTERNAL_ERROR);
     });
     await using client = new ModelClient(`grpc://${server.authority}`, tokens, { retry: QUICK });
-    await expect(client.streamSample({ x: X }).next()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(client.streamSample({ x: next() }).next()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(calls).toBe(2);
   });
 });

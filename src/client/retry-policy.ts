@@ -1,25 +1,24 @@
-// Whether a request that failed is sent again, and when. The words and the back-off are those of gRPC's retry policy
-// (grpc/proposal, A6).
+// Decides whether a failed request is sent again, and when. Names and back-off follow gRPC's retry policy (grpc/proposal, A6).
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger } from '../model/check.js';
+import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
 import { describe, expectMilliseconds } from './option-values.js';
 import { retryAdviceOf } from './retry-advice.js';
 
 /**
- * How requests are sent again. Without `idempotent` only requests that the server has provably not executed: it could not be reached,
- * or refused them with words that it says for nothing else.
+ * How requests are sent again. Without `idempotent` these are only requests that the server has provably not executed. It could not be
+ * reached, or it refused them with words that it uses for nothing else.
  */
 export interface RetryOptions {
-  /** How often a request is sent at most, the first time included. Default 3. */
+  /** How many times a request is sent at most, the first time included. Default 3. */
   readonly maxAttempts?: number;
   /** How long to wait before the second attempt, in milliseconds. Default 100. */
   readonly initialBackoffMs?: number;
   /** The longest wait, in milliseconds. Default 2000. A server's Retry-After may be longer. */
   readonly maxBackoffMs?: number;
-  /** How many times as long each wait is as the one before. Default 2. */
+  /** Each wait is this many times as long as the one before. Default 2. */
   readonly backoffMultiplier?: number;
-  /** Executing a request twice does no harm: it is also sent again when nobody knows whether it was executed. Default false. */
+  /** Whether executing a request twice does no harm. Then it is sent again even if it may have been executed. Default false. */
   readonly idempotent?: boolean;
 }
 
@@ -36,7 +35,7 @@ export const DEFAULT_RETRY: RetryPolicy = {
 const MEMBERS = Object.keys(DEFAULT_RETRY);
 const MOST_ATTEMPTS = 1000;
 
-/** What is left out is as in `base`; false is one attempt. Throws INVALID_ARG. */
+/** Members that are left out are as in `base`; false means one attempt. Throws INVALID_ARG. */
 export function completeRetry(options: RetryOptions | false | undefined, base: RetryPolicy): RetryPolicy {
   if (options === undefined) return base;
   if (options === false) return { ...base, maxAttempts: 1, idempotent: false };
@@ -57,11 +56,11 @@ function expectMultiplier(value: unknown): number {
   throw new TritonError('INVALID_ARG', `retry.backoffMultiplier must be a number of at least 1, got ${got}`);
 }
 
-/** Each wait is so much shorter or longer, by chance: clients that failed together do not come back together. */
+/** Each wait is shorter or longer by up to this share, at random: clients that failed together do not come back together. */
 const JITTER = 0.2;
 
 /**
- * How long to wait before the request is sent again, in milliseconds; undefined when it is not. `attempt`: how often it was sent.
+ * How long to wait before the request is sent again, in milliseconds. Undefined if it is not. `attempt`: how often it was sent.
  * `random` is from 0 to 1.
  */
 export function retryDelay(

@@ -272,7 +272,7 @@ describe.each(['http', 'grpc'])('a stream over %s', (scheme) => {
     await using server = await startTcp(() => {});
     await using client = new ModelClient(`${scheme}://${server.authority}`, tokens, { timeoutMs: 50 });
     await expect(collect(client.streamSample(X))).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
+      code: 'DEADLINE_EXCEEDED',
       message: expect.stringContaining('deadline of 50 ms exceeded') as string,
     });
   });

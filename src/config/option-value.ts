@@ -1,9 +1,9 @@
 // The kinds of values that options of the server have: checked when they are given as values, parsed when they come as
-// text from the environment. Messages name the option or variable, what was got and what was expected.
+// text from the environment. Messages name the option or variable, the value got and the value expected.
 
 import { invalidArg } from '../errors.js';
 import type { ExternalLogger } from '../logger.js';
-import { expectBoolean, expectInteger } from '../model/check.js';
+import { expectBoolean, expectInteger } from '../checks/check.js';
 
 export type OptionKind =
   | 'boolean'

@@ -1,10 +1,10 @@
 // The one table of the server's options, in the groups of the reference page. The checks of values, the variables of the
-// environment, the defaults, the type `TritonConfig` and the reference page are all made from it: a new option is an entry
+// environment, the defaults, the type `TritonConfig` and the reference page are all made from it. A new option is an entry
 // here, and the place where it is used.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { LOG_FORMATS } from '../logger.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../checks/nearest.js';
 import { COMPRESSION_LEVELS } from '../protocol/grpc/message-compression.js';
 import { defaultInflightBytes } from './default-inflight-bytes.js';
 import type { TritonConfig } from './generated/triton-config.js';
@@ -14,11 +14,13 @@ import { parseMetricsConfig } from './parse-metrics-config.js';
 import { parseOrigins } from './parse-origins.js';
 import { parseTraceConfig } from './parse-trace-config.js';
 
-/** What Vertex AI says in the environment. */
-export interface VertexAiDefaults {
+/** What the environment says beside the variables of the options. */
+export interface Surroundings {
   /** In its own environment Vertex AI is the only one to call, unless the others are asked for. */
   readonly prediction: boolean;
-  readonly port: number;
+  readonly vertexAiPort: number;
+  /** Whether the process serves people in earnest: `NODE_ENV=production`. */
+  readonly production: boolean;
 }
 
 type Value = string | number | boolean;
@@ -27,7 +29,7 @@ export interface Option {
   readonly kind: OptionKind;
   readonly unit?: 'bytes' | 'milliseconds' | 'seconds';
   /** Absent: the option has no value when nobody gives one, and a list has no entries. */
-  readonly default?: Value | ((given: TritonConfig, vertexAi: VertexAiDefaults) => Value);
+  readonly default?: Value | ((given: TritonConfig, surroundings: Surroundings) => Value);
   /** The default in words, where its value does not say it. */
   readonly defaultText?: string;
   /** What the entries of a list come to. Throws INVALID_ARG or UNSUPPORTED. */
@@ -46,6 +48,23 @@ const COUNT = [0, 2_147_483_647] as const;
 export const OPTION_GROUPS = {
   Server: {
     id: { kind: 'string', default: 'triton', effect: "The server's name in server metadata." },
+    engine: {
+      kind: { choices: ['tstriton', 'tritonserver'] },
+      default: 'tstriton',
+      effect:
+        "What serves the models: TSTriton itself, or `tritonserver`, NVIDIA's Triton Inference Server, which hands batches to this process; see docs/tritonserver.md.",
+    },
+    tritonserverPath: {
+      kind: 'string',
+      defaultText: '`tritonserver` on the PATH, or the one of its container',
+      effect: "Path of NVIDIA's tritonserver, for `engine: 'tritonserver'`.",
+    },
+    tritonserverArgs: {
+      kind: { separator: ';' },
+      parse: (given: readonly string[]) => given,
+      effect:
+        "Further flags for `engine: 'tritonserver'`, as it spells them: `--backend-config=…`, `--pinned-memory-pool-byte-size=…`.",
+    },
     serverThread: {
       kind: 'boolean',
       default: true,
@@ -74,7 +93,7 @@ export const OPTION_GROUPS = {
       unit: 'seconds',
       default: 30,
       effect:
-        'How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off then are named in the log.',
+        'How long `stop()` lets live sequences end and requests under way finish: until their answers are written whole. Clients that are cut off then are named in the log.',
     },
     exitOnError: {
       kind: 'boolean',
@@ -85,7 +104,7 @@ export const OPTION_GROUPS = {
       kind: [1, 1_000_000],
       default: 16_384,
       effect:
-        'How many connections HTTP, gRPC, Vertex AI and SageMaker may have together; fewer where the process may not open as many files. When there are as many, a new one takes the place of an idle one. Metrics have some of their own.',
+        'How many connections HTTP, gRPC, Vertex AI and SageMaker may have together; fewer where the process may not open as many files. When there are as many, a new one takes the place of an idle one. One address may have four fifths of the places. Metrics have some of their own.',
     },
     maxInflightBytes: {
       kind: [MEGABYTE, Number.MAX_SAFE_INTEGER],
@@ -111,7 +130,7 @@ export const OPTION_GROUPS = {
   HTTP: {
     allowHttp: {
       kind: 'boolean',
-      default: (_, vertexAi) => !vertexAi.prediction,
+      default: (_, { prediction }) => !prediction,
       defaultText: 'true, unless the environment says that Vertex AI hosts the server',
       effect: 'Serves HTTP.',
     },
@@ -122,6 +141,13 @@ export const OPTION_GROUPS = {
       unit: 'bytes',
       default: 67_108_864,
       effect: 'Largest size of the JSON of a request.',
+    },
+    allowPage: {
+      kind: 'boolean',
+      default: (_, { production }) => !production,
+      defaultText: 'true, unless `NODE_ENV` is `production`',
+      effect:
+        'Serves a page at `/` of the HTTP port that shows the models, tries them and watches them, see docs/page.md.',
     },
     httpHeaderForwardPattern: {
       kind: 'string',
@@ -157,7 +183,7 @@ export const OPTION_GROUPS = {
   gRPC: {
     allowGrpc: {
       kind: 'boolean',
-      default: (_, vertexAi) => !vertexAi.prediction,
+      default: (_, { prediction }) => !prediction,
       defaultText: 'true, unless the environment says that Vertex AI hosts the server',
       effect: 'Serves gRPC.',
     },
@@ -274,6 +300,18 @@ export const OPTION_GROUPS = {
       effect:
         'What clients send to reach the restricted endpoints: over HTTP as `triton-access-token`, over gRPC as `triton-grpc-protocol-triton-access-token`.',
     },
+    remoteAccessToken: {
+      kind: 'string',
+      defaultText: 'none, and no other process may bind models',
+      effect:
+        'Lets other processes bind models through the gRPC port, with `RemoteTriton` or `tstriton serve --remote`, when they have this token.',
+    },
+    remoteSocket: {
+      kind: 'string',
+      defaultText: 'none',
+      effect:
+        'Path of a Unix socket where gRPC is served too, for processes of the same machine that bind models: `unix:/path`. Needs `remoteAccessToken`.',
+    },
     restrictedEndpoints: {
       kind: { separator: ',' },
       defaultText: '`shared-memory`, `model-repository`, `trace`, `logging`',
@@ -333,13 +371,13 @@ export const OPTION_GROUPS = {
   'Vertex AI and SageMaker': {
     allowVertexAi: {
       kind: 'boolean',
-      default: (_, vertexAi) => vertexAi.prediction,
+      default: (_, { prediction }) => prediction,
       defaultText: 'whether the environment says so (`AIP_MODE=PREDICTION`)',
       effect: "Serves Vertex AI's routes.",
     },
     vertexAiPort: {
       kind: PORT,
-      default: (_, vertexAi) => vertexAi.port,
+      default: (_, { vertexAiPort }) => vertexAiPort,
       defaultText: '`AIP_HTTP_PORT` of the environment, or 8080',
       effect: 'The port for Vertex AI.',
     },

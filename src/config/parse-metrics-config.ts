@@ -2,7 +2,7 @@
 
 import type { TargetQuantile } from '../core/metrics/quantile-sketch.js';
 import { invalidArg } from '../errors.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../checks/nearest.js';
 
 export interface MetricsConfig {
   /** Counters of durations. */
@@ -24,7 +24,7 @@ const DEFAULT_QUANTILES: readonly TargetQuantile[] = [
 
 const SETTINGS = ['counter_latencies', 'histogram_latencies', 'summary_latencies', 'summary_quantiles'];
 
-/** Throws INVALID_ARG naming the setting, what was got and what was expected. */
+/** Throws INVALID_ARG naming the setting, the value it got and the value it expected. */
 export function parseMetricsConfig(entries: readonly string[]): MetricsConfig {
   const settings = new Map<string, string>();
   for (const entry of entries) {
@@ -60,15 +60,19 @@ function flag(settings: ReadonlyMap<string, string>, name: string, byDefault: bo
   return value === 'true';
 }
 
+/** No error is smaller: the exact quantiles of a stream would need all of its values. */
+const LEAST_ERROR = 0.0001;
+
+// Numbers are read as Triton reads them, up to their second point: its own tests give `0.1:0.0.1`.
 function parseQuantiles(text: string): readonly TargetQuantile[] {
   return text.split(',').map((part) => {
     const [, quantile, error] = /^\s*([0-9.]+):([0-9.]+)\s*$/.exec(part) ?? [];
-    const target = { quantile: Number(quantile), error: Number(error) };
-    if (!(target.quantile > 0 && target.quantile < 1 && target.error > 0 && target.error < 1)) {
+    const target = { quantile: parseFloat(quantile ?? ''), error: parseFloat(error ?? '') };
+    if (!(target.quantile > 0 && target.quantile < 1 && target.error >= 0 && target.error < 1)) {
       throw invalidArg(
         `metricsConfig: 'summary_quantiles' must be like '0.5:0.05,0.9:0.01', quantile and error each between 0 and 1, got '${text}'`,
       );
     }
-    return target;
+    return { ...target, error: Math.max(target.error, LEAST_ERROR) };
   });
 }

@@ -14,6 +14,8 @@ const DEFAULT_RESTRICTED_ENDPOINTS: readonly Category[] = ['shared-memory', 'mod
 
 export interface RestrictionOptions {
   readonly accessToken: string | undefined;
+  /** Guards another thing; what it may consist of is the same. */
+  readonly remoteAccessToken?: string | undefined;
   readonly restrictedEndpoints: readonly string[] | undefined;
   readonly httpRestrictedApi: readonly string[] | undefined;
   readonly grpcRestrictedProtocol: readonly string[] | undefined;
@@ -30,6 +32,8 @@ export interface Restrictions {
 export function parseRestrictions(options: RestrictionOptions): Restrictions {
   const { restrictedEndpoints = DEFAULT_RESTRICTED_ENDPOINTS, accessToken } = options;
   if (accessToken !== undefined) checkHeaderValue(accessToken, 'accessToken');
+  const { remoteAccessToken } = options;
+  if (remoteAccessToken !== undefined) checkHeaderValue(remoteAccessToken, 'remoteAccessToken');
   const endpoints = [...new Set(restrictedEndpoints.map((name) => category(name, 'restrictedEndpoints')))];
   const http = parseGroups(options.httpRestrictedApi, 'httpRestrictedApi');
   const grpc = parseGroups(options.grpcRestrictedProtocol, 'grpcRestrictedProtocol');

@@ -1,8 +1,8 @@
 // Triton's traceConfig: how many requests are traced, and where to. With `mode=triton` that is a file; with
-// `mode=opentelemetry` it is no option here: that is for the provider which the user registers with OpenTelemetry.
+// `mode=opentelemetry` it is not an option here: the provider that the user registers with OpenTelemetry decides.
 
 import { invalidArg, TritonError } from '../errors.js';
-import { TRACE_LEVELS, type TraceLevel, type TraceMode, type TraceStart } from '../model/traces.js';
+import { TRACE_LEVELS, type TraceLevel, type TraceMode, type TraceStart } from '../observability/traces.js';
 
 const SETTINGS = ['mode', 'level', 'rate', 'count'] as const;
 const FILE_SETTINGS = ['file', 'log-frequency'] as const;

@@ -1,4 +1,4 @@
-// Options in variables of the environment. What is not understood is warned about, never ignored.
+// Options in variables of the environment. Unknown variables cause a warning; they are never ignored.
 
 import { invalidArg } from '../errors.js';
 import type { TritonConfig } from './generated/triton-config.js';

@@ -6,10 +6,14 @@ import type { TritonConfig } from './generated/triton-config.js';
 
 const DEFAULTS = {
   id: 'triton',
+  engine: 'tstriton',
+  tritonserverPath: undefined,
+  tritonserverArgs: [],
   allowHttp: true,
   httpAddress: '0.0.0.0',
   httpPort: 8000,
   httpMaxInputSize: 67_108_864,
+  allowPage: true,
   httpHeaderForwardPattern: undefined,
   allowedHosts: [],
   corsAllowOrigin: [],
@@ -79,6 +83,7 @@ const SIMPLE = {
   httpAddress: '127.0.0.1',
   httpPort: 0,
   httpMaxInputSize: 1,
+  allowPage: false,
   httpHeaderForwardPattern: '^x-',
   httpUseSsl: true,
   httpUseSslMutual: true,
@@ -136,7 +141,7 @@ const SIMPLE = {
 } as const;
 
 /** Everything but the defaults, each option with a value of its kind. */
-const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
+const EVERYTHING: Required<Omit<TritonConfig, 'logger' | 'engine' | 'tritonserverPath' | 'tritonserverArgs'>> = {
   ...SIMPLE,
   allowedHosts: ['a.example', '.b.example'],
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
@@ -146,6 +151,8 @@ const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
   cacheConfig: 'local,size=1024',
   responseCacheByteSize: 1024,
   accessToken: 'token',
+  remoteAccessToken: 'another token',
+  remoteSocket: '/run/link',
   restrictedEndpoints: ['health'],
   httpRestrictedApi: ['trace,logging:key=value', 'metadata:other=1'],
   grpcRestrictedProtocol: 'trace:key=value',
@@ -153,6 +160,9 @@ const EVERYTHING: Required<Omit<TritonConfig, 'logger'>> = {
 
 const UNDERSTOOD = {
   ...SIMPLE,
+  engine: 'tstriton',
+  tritonserverPath: undefined,
+  tritonserverArgs: [],
   allowedHosts: ['a.example', '.b.example'],
   corsAllowOrigin: ['https://a.example', 'https://b.example'],
   metricsConfig: { counterLatencies: true, histogramLatencies: true, summaries: undefined },
@@ -161,6 +171,8 @@ const UNDERSTOOD = {
   loadModel: ['a', 'b'],
   responseCacheByteSize: 1024,
   accessToken: 'token',
+  remoteAccessToken: 'another token',
+  remoteSocket: '/run/link',
   restrictedEndpoints: ['health'],
   httpRestrictedApi: ['trace,logging:key=value', 'metadata:other=1'],
   grpcRestrictedProtocol: ['trace:key=value'],
@@ -283,11 +295,6 @@ describe('the options of the constructor', () => {
       { allowVertexAi: true },
       'AIP_PREDICT_ROUTE is not defined for Vertex AI endpoint',
     ],
-    [
-      'no endpoint at all',
-      { allowHttp: false, allowGrpc: false },
-      'the HTTP or the gRPC endpoint has to be allowed, got allowHttp: false and allowGrpc: false',
-    ],
   ])('refuse %s', (_, given, message) => {
     expect(() => readTritonConfig(given as unknown as TritonConfig, {})).toThrow(invalid(message));
   });
@@ -331,7 +338,10 @@ describe('the environment', () => {
     );
     expect(environment['TSTRITON_CONFIG_HTTP_MAX_INPUT_SIZE']).toBe('1');
     const { cacheConfig: _same, ...once } = EVERYTHING;
-    expect(readTritonConfig({}, { ...environment, ...ROUTES })).toEqual(readTritonConfig(once, ROUTES));
+    const { given: texts, ...read } = readTritonConfig({}, { ...environment, ...ROUTES });
+    const { given: values, ...expected } = readTritonConfig(once, ROUTES);
+    expect(read).toEqual(expected);
+    expect(Object.keys(texts).toSorted()).toEqual(Object.keys(values).toSorted());
   });
 
   it('has no text for a logger', () => {
@@ -530,5 +540,20 @@ describe('the options of forwarded headers and of other origins', () => {
     [{ corsAllowOrigin: ['*', 7] }, /^corsAllowOrigin must be a list of non-empty strings, got number/],
   ])('refuse %j', (given, message) => {
     expect(() => readTritonConfig(given as TritonConfig, {})).toThrow(invalid(expect.stringMatching(message)));
+  });
+});
+
+describe('the page', () => {
+  it('is on unless NODE_ENV is production, whatever else that is', () => {
+    const allowed = (environment: Record<string, string>, given = {}) =>
+      readTritonConfig(given, environment).config.allowPage;
+    expect([allowed({}), allowed({ NODE_ENV: 'development' }), allowed({ NODE_ENV: 'production' })]).toEqual([
+      true,
+      true,
+      false,
+    ]);
+    expect(allowed({ NODE_ENV: 'production' }, { allowPage: true })).toBe(true);
+    expect(allowed({ NODE_ENV: 'production', TSTRITON_CONFIG_ALLOW_PAGE: 'true' })).toBe(true);
+    expect(allowed({}, { allowPage: false })).toBe(false);
   });
 });

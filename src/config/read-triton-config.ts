@@ -14,9 +14,12 @@ import { checkOption, parseOption } from './option-value.js';
 import { isOption, nearestOption, OPTIONS, PORT, refuseUnsupported } from './options.js';
 import { parseRestrictions, type Restrictions } from './parse-restrictions.js';
 import { type Environment, readEnvironment } from './read-environment.js';
+import { checkEngine } from './tritonserver-options.js';
 
 export interface ReadTritonConfig {
   readonly config: CompleteTritonConfig;
+  /** The options that somebody gave. */
+  readonly given: TritonConfig;
   readonly restrictions: Restrictions;
   /** What Vertex AI and SageMaker said in the environment; undefined where they are not served. */
   readonly vertexAi: VertexAiRoutes | undefined;
@@ -25,18 +28,21 @@ export interface ReadTritonConfig {
   readonly warnings: readonly string[];
 }
 
-/** Throws INVALID_ARG or UNSUPPORTED naming the option or variable, what was got and what was expected. */
+/** Throws INVALID_ARG or UNSUPPORTED naming the option or variable, the value it got and the value it expected. */
 export function readTritonConfig(given: TritonConfig, environment: Environment): ReadTritonConfig {
   checkGiven(given);
   const { values, warnings } = readEnvironment(environment);
   const merged: TritonConfig = { ...values, ...definedOf(given) };
+  checkEngine(merged);
   const config = completeTritonConfig(merged, {
     prediction: environment['AIP_MODE'] === 'PREDICTION',
-    port: vertexAiPortOf(environment),
+    vertexAiPort: vertexAiPortOf(environment),
+    production: environment['NODE_ENV'] === 'production',
   });
   const restrictions = parseRestrictions(config);
   return {
     config,
+    given: merged,
     restrictions,
     vertexAi: config.allowVertexAi ? vertexAiRoutes(environment) : undefined,
     sagemaker: config.allowSagemaker ? sagemakerSettings(environment) : undefined,

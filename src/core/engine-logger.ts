@@ -1,7 +1,7 @@
 // The log as the engine uses it; and the logging extension, which reads and changes what the log lets through.
 
 import type { LogSettings, ServerLogger } from '../logger.js';
-import type { Logger } from '../model/logger.js';
+import type { Logger } from '../observability/logger.js';
 
 export interface EngineLogger extends Logger {
   /** Verbose lines above this level are not written, so they need not be made. Default 0. */
@@ -39,7 +39,7 @@ export class LogSettingsStore {
     return this.#logger.settings;
   }
 
-  /** Changes what is mentioned, and tells the result. */
+  /** Changes the given settings, and returns all of them. */
   update(settings: Partial<LogSettings>): LogSettings {
     if (Object.keys(settings).length > 0) {
       this.#logger.configure(settings);

@@ -1,5 +1,5 @@
-// What clients are told of a callable's failure where its message is not for them: that there was one, and a number by which
-// whoever runs the server finds it in the log. An error that a callable throws with a code
+// Hides the messages of failed callables from clients. They get a number instead, by which an operator finds the message in the
+// log. An error that a callable throws with a code
 // of its own is meant for the client, unless the requests of several clients fail with it.
 
 import { randomUUID } from 'node:crypto';

@@ -2,12 +2,12 @@
 // (server/src/tracer.cc; docs/user_guide/trace.md). Times are nanoseconds of the monotonic clock, as Triton's are.
 
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
-import type { TraceSettings } from '../model/traces.js';
+import type { TraceSettings } from '../observability/traces.js';
 import { elementTexts } from '../tensor/element-texts.js';
 import type { ExecutionTimes } from './instance/model-instance.js';
-import type { RequestTrace } from './request-trace.js';
+import type { RequestTrace } from './scheduler/request-trace.js';
 
-/** An entry as it is written. */
+/** One entry of the trace file, in its written form. */
 export type TraceEntry = Readonly<Record<string, unknown>>;
 
 /** A request that has ended, as a trace file has it. */
@@ -16,10 +16,10 @@ export interface FileRecord {
   readonly logFrequency: number;
 }
 
-/** A tensor of more elements is written with so many of them, and dots. Triton writes all, however long that takes. */
+/** A tensor with more elements than this is cut off, and ends in dots. Triton writes all elements, however long that takes. */
 const MOST_ELEMENTS = 1000;
 
-// Between this thread's clock and the one of all threads and programs of the machine.
+// The offset of this thread's clock from the machine's clock, which all threads and programs share.
 const OFFSET_NS = Number(process.hrtime.bigint()) - performance.now() * 1e6;
 
 function nanoseconds(milliseconds: number): number {
@@ -96,7 +96,7 @@ export class FileTrace implements RequestTrace {
     this.#at(`${this.#protocol}_SEND_END`, performance.now());
   }
 
-  /** Whether a callable had it is told by the entries. */
+  /** The entries already show whether a callable had the request. */
   answered(): void {
     this.#end();
   }
@@ -105,7 +105,7 @@ export class FileTrace implements RequestTrace {
     this.#end();
   }
 
-  /** As in Triton, what never waited is in no file. */
+  /** As in Triton, a request that never waited is left out of the file. */
   refused(): void {
     this.#entries.length = 0;
   }

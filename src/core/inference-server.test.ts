@@ -54,11 +54,11 @@ describe('InferenceServer', () => {
   it('is not ready, rather than without the model, before everything is bound', () => {
     const server = new InferenceServer({ name: 'triton', version: '1.2.3', logger: LOGGER });
     const notReady = expect.objectContaining({ code: 'UNAVAILABLE', message: 'Server not ready' }) as Error;
-    expect(() => server.modelConfig('m', '')).toThrow(notReady);
+    expect(() => server.resolve('m', '')).toThrow(notReady);
     expect(() => server.modelMetadata('m', '')).toThrow(notReady);
     expect(send(server, { modelName: 'm' }).error).toMatchObject({ code: 'UNAVAILABLE', message: 'Server not ready' });
     server.started();
-    expect(() => server.modelConfig('m', '')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }) as Error);
+    expect(() => server.resolve('m', '')).toThrow(expect.objectContaining({ code: 'NOT_FOUND' }) as Error);
   });
 
   it('tells whether a model is ready, and refuses malformed versions only', () => {
@@ -85,27 +85,27 @@ describe('InferenceServer', () => {
   it('runs a request on the load that it was completed for, though a later version came meanwhile', async () => {
     const server = startServer();
     const first = load(server, 'm', 1);
-    const { load: number } = server.resolve('m', '');
+    const resolved = server.resolve('m', '');
     const second = load(server, 'm', 2);
     const x = wireTensor('x', 'float32', Float32Array.of(1), [1, 1]);
-    server.infer(inferRequest({ inputs: [x] }), new RecordingSink(), number);
+    server.infer(inferRequest({ inputs: [x] }), new RecordingSink(), resolved.load);
     await turn();
-    expect([first.executions.length, second.executions.length, server.serves(number)]).toEqual([1, 0, true]);
+    expect([first.executions.length, second.executions.length, resolved.isServed]).toEqual([1, 0, true]);
   });
 
   it('serves a load no more once it is replaced, unloaded or not ready', () => {
     const server = startServer();
     load(server);
-    const { load: first } = server.resolve('m', '');
+    const first = server.resolve('m', '');
     const instance = load(server);
-    const { load: second } = server.resolve('m', '');
-    expect([server.serves(first), server.serves(second)]).toEqual([false, true]);
+    const second = server.resolve('m', '');
+    expect([first.isServed, second.isServed]).toEqual([false, true]);
     server.repository.find('m', 1)!.model.removeInstance(instance);
-    expect(server.serves(second)).toBe(false);
+    expect(second.isServed).toBe(false);
     server.repository.find('m', 1)!.model.addInstance(instance);
-    expect(server.serves(second)).toBe(true);
+    expect(second.isServed).toBe(true);
     server.repository.remove('m', 1);
-    expect(server.serves(second)).toBe(false);
+    expect(second.isServed).toBe(false);
   });
 
   it('runs a request and answers it with the version that ran it', async () => {

@@ -5,18 +5,22 @@ import { ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import type { ModelStatistics } from '../model/model-statistics.js';
-import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
+import type { TraceSettings, TraceStart, TraceUpdate } from '../observability/traces.js';
 import { ResponseCache } from './cache/response-cache.js';
+import { ClientLoads, type FoldersOfModels, type LoadingClient, type LoadParameters } from './client-loads.js';
 import { type EngineLogger, LogSettingsStore } from './engine-logger.js';
 import { errorMask } from './error-mask.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
+import type { Model } from './model.js';
 import { type ConfigOverride, ModelControl, type ModelControlMode } from './model-control.js';
 import type { ResolvedModel } from './model-entry.js';
+import type { ModelVersion } from './model-routes.js';
 import { ModelRepository } from './model-repository.js';
-import { parseModelVersion, serverStopping } from './refusals.js';
-import type { RequestTrace } from './request-trace.js';
+import { parseModelVersion } from './refusals.js';
+import type { RequestTrace } from './scheduler/request-trace.js';
 import { RequestTraces, type TraceListeners } from './request-traces.js';
 import type { InflightRequest, ResponseSink } from './response-sink.js';
+import type { Room } from './room.js';
 import { SharedMemoryRegistry } from './shared-memory/shared-memory-registry.js';
 import { TraceSettingsStore } from './trace-settings.js';
 
@@ -29,6 +33,8 @@ export interface InferenceServerOptions {
   readonly responseCacheByteSize?: number | undefined;
   /** The quantiles of Triton's summaries; undefined for no summaries. */
   readonly summaries?: readonly TargetQuantile[] | undefined;
+  /** Room for the elements of BYTES inputs. Default: any amount. */
+  readonly elementRoom?: Room | undefined;
   /** Whether a model that is not ready keeps the server from being ready. Default true. */
   readonly strictReadiness?: boolean;
   /** Whether clients are not told what callables failed with. Default false. */
@@ -43,27 +49,10 @@ export interface InferenceServerOptions {
   readonly readOverride?: (config: string) => Promise<ConfigOverride>;
   /** The model repository, where there is one. */
   readonly folders?: FoldersOfModels | undefined;
+  /** Counts bytes of loads whose clients have left, see {@link ClientLoadsOptions.countLeft}. Default: nobody counts them. */
+  readonly countLeft?: ((bytes: number) => void) | undefined;
   /** Default: nothing is traced. */
   readonly tracing?: TracingOptions | undefined;
-}
-
-/** Models that lie in folders, and are bound when they are to be loaded. */
-export interface FoldersOfModels {
-  /** Names of all models, loaded or not. */
-  names(): readonly string[];
-  /**
-   * Loads a model as it lies in its folder now, with what the client gives in place of that; `ready` are the versions that are. False
-   * when no folder has it. Rejects as {@link ModelControl.load} does.
-   */
-  load(name: string, parameters: LoadParameters, ready: readonly string[]): Promise<boolean>;
-}
-
-/** What a client says of a load. */
-export interface LoadParameters {
-  /** The configuration that counts instead of the bound one, as its text. */
-  readonly config?: string | undefined;
-  /** By the parameters' names, `file:1/model.onnx`; undefined where the bytes could not be read. */
-  readonly files: Readonly<Record<string, Uint8Array | undefined>>;
 }
 
 export interface TracingOptions extends TraceListeners {
@@ -73,6 +62,7 @@ export interface TracingOptions extends TraceListeners {
 /** Extensions of the protocol that are always served, as server metadata names them. */
 const EXTENSIONS = [
   'classification',
+  'sequence',
   'model_repository',
   'model_repository(unload_dependents)',
   'schedule_policy',
@@ -98,34 +88,44 @@ export class InferenceServer {
   readonly sharedMemory: SharedMemoryRegistry;
   readonly cache: ResponseCache | undefined;
   readonly #traceSettings: TraceSettingsStore;
+  /** Whether requests may be traced: frontends say then which trace they are in. */
+  readonly traces: boolean;
   readonly #traces: RequestTraces | undefined;
-  readonly #readOverride: InferenceServerOptions['readOverride'];
-  readonly #folders: FoldersOfModels | undefined;
+  readonly #loads: ClientLoads;
   readonly #strictReadiness: boolean;
   readonly #listeners = new Set<() => void>();
   #telling = false;
-  #state: 'starting' | 'ready' | 'leaving' | 'exiting' = 'starting';
+  #state: 'starting' | 'ready' | 'leaving' | 'finishing' | 'exiting' = 'starting';
 
   constructor(options: InferenceServerOptions) {
     const { name, version, logger, strictReadiness = true, modelControlMode: mode = 'none' } = options;
     this.name = name;
     this.version = version;
     this.logger = logger;
-    const { responseCacheByteSize: size, summaries, maskErrors = false } = options;
+    const { responseCacheByteSize: size, summaries, elementRoom, maskErrors = false } = options;
     const mask = maskErrors ? errorMask(logger) : undefined;
     this.cache = size === undefined ? undefined : new ResponseCache(size);
-    this.repository = new ModelRepository({ logger, mask, cache: this.cache, summaries }, () => this.#changed());
-    this.#readOverride = options.readOverride;
+    this.repository = new ModelRepository({ logger, mask, cache: this.cache, summaries, elementRoom }, () =>
+      this.#changed(),
+    );
     this.#strictReadiness = strictReadiness;
     const { folders } = options;
-    this.#folders = folders;
     // Where clients load no models, all of them are bound.
     const loadable = mode === 'explicit' && folders !== undefined ? () => folders.names() : undefined;
     this.models = new ModelControl(this.repository, { mode, logger, loadable });
+    this.#loads = new ClientLoads({
+      repository: this.repository,
+      models: this.models,
+      folders,
+      readOverride: options.readOverride,
+      hasCache: this.cache !== undefined,
+      countLeft: options.countLeft,
+    });
     this.logSettings = options.logSettings ?? unreadLog();
     this.sharedMemory = options.sharedMemory ?? new SharedMemoryRegistry({ allowed: false });
     const { tracing } = options;
     this.#traceSettings = new TraceSettingsStore(tracing?.start);
+    this.traces = tracing !== undefined;
     this.#traces = tracing && new RequestTraces(this.#traceSettings, tracing);
     this.extensions = EXTENSIONS.filter((name) => name !== 'system_shared_memory' || this.sharedMemory.allowed);
   }
@@ -179,39 +179,46 @@ export class InferenceServer {
     }
   }
 
+  get routes(): ReadonlyMap<string, ModelVersion> {
+    return this.repository.routes;
+  }
+
   /** The configuration and the versions to report. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
   modelMetadata(
     name: string,
     version: string,
   ): { readonly config: CompleteModelConfig; readonly versions: readonly string[] } {
-    const { config } = this.#found(() => this.repository.get(name, version));
+    const { config } = this.resolve(name, version);
     return { config, versions: version === '' ? this.repository.readyVersions(name) : [String(config.version)] };
   }
 
   /** The model that a request is decoded for and then runs on. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
   resolve(name: string, version: string): ResolvedModel {
-    return this.#found(() => this.repository.resolve(name, version));
+    try {
+      return this.repository.resolve(name, version);
+    } catch (error) {
+      throw this.#refusal(error);
+    }
   }
 
   // Before everything is bound nobody knows what there will be: clients try again after UNAVAILABLE, not after NOT_FOUND. In
   // Triton's words, whose ports refuse all that comes so early.
-  #found<T>(find: () => T): T {
+  #refusal(error: unknown): unknown {
+    if (this.#state !== 'starting' || TritonError.from(error).code !== 'NOT_FOUND') return error;
+    return new TritonError('UNAVAILABLE', 'Server not ready', { cause: error });
+  }
+
+  #model({ modelName, modelVersion }: ModelInferRequest): Model {
     try {
-      return find();
+      return this.repository.get(modelName, modelVersion);
     } catch (error) {
-      if (this.#state !== 'starting' || TritonError.from(error).code !== 'NOT_FOUND') throw error;
-      throw new TritonError('UNAVAILABLE', 'Server not ready', { cause: error });
+      throw this.#refusal(error);
     }
   }
 
-  /** Throws as {@link resolve} does. */
-  modelConfig(name: string, version: string): CompleteModelConfig {
-    return this.resolve(name, version).config;
-  }
-
-  /** Whether a load of a model still takes requests. */
-  serves(load: number): boolean {
-    return this.repository.loaded(load) !== undefined;
+  /** All figures that metrics show. */
+  measure(): { readonly models: readonly Model[]; readonly cache: ResponseCache | undefined } {
+    return { models: this.repository.loadedModels(), cache: this.cache };
   }
 
   /** Statistics of the ready versions asked for; '' asks for all. Throws INVALID_ARG for unknown ones, as Triton does. */
@@ -228,33 +235,9 @@ export class InferenceServer {
     return chosen.map(({ model }) => model.statistics.report(model.config.name, String(model.config.version)));
   }
 
-  /**
-   * Loads a model for a client, from its folder where it has one, with another configuration than it has where the client gives
-   * one. Rejects with UNSUPPORTED when the client brings files for a model without a folder: it is a function that was bound, and
-   * does not come over the wire; otherwise as {@link ModelControl.load}.
-   */
-  async loadModel(name: string, parameters: LoadParameters): Promise<void> {
-    const { config, files } = parameters;
-    if (this.#folders !== undefined) {
-      this.models.checkLoad(name);
-      if (await this.#folders.load(name, parameters, this.repository.readyVersions(name))) return;
-    }
-    const override = config === undefined ? undefined : await this.#readOverride?.(config);
-    const [file] = Object.keys(files);
-    if (file !== undefined) {
-      throw new TritonError(
-        'UNSUPPORTED',
-        `load parameter '${file}' is not supported: model '${name}' is what was bound under that name`,
-      );
-    }
-    await this.models.load(name, override && ((bound) => this.#checkCache(override(bound))));
-  }
-
-  #checkCache(config: CompleteModelConfig): CompleteModelConfig {
-    if (!config.responseCache || this.cache !== undefined) return config;
-    throw invalidArg(
-      `Invalid config override: model '${config.name}' asks for the response cache, and the server has none`,
-    );
+  /** Loads a model for a client, see {@link ClientLoads.load}. */
+  loadModel(name: string, parameters: LoadParameters, client?: LoadingClient): Promise<void> {
+    return this.#loads.load(name, parameters, client);
   }
 
   /** The trace settings that count for a model; of the server when the name is ''. Throws INVALID_ARG for models that are not ready. */
@@ -274,27 +257,27 @@ export class InferenceServer {
       throw invalidArg(`Request for unknown model : ${model}`);
   }
 
-  /** Whether requests may be traced: those who send them say then which trace they are in. */
-  get traces(): boolean {
-    return this.#traces !== undefined;
-  }
-
   /** Runs a request, on the `load` of a model that it was completed for. Never throws: whatever is wrong goes to the sink, possibly before this returns. */
   infer(request: ModelInferRequest, sink: ResponseSink, load?: number): InflightRequest {
     let trace: RequestTrace | undefined;
     try {
-      const { modelName, modelVersion } = request;
-      const resolved = load === undefined ? undefined : this.repository.loaded(load);
-      const model = resolved ?? this.#found(() => this.repository.get(modelName, modelVersion));
-      if (this.#state === 'exiting') throw serverStopping(request.id);
+      const model = (load === undefined ? undefined : this.repository.loaded(load)) ?? this.#model(request);
+      if (this.#state !== 'ready' && !this.#takes(request, model)) throw model.stopping(request.id);
       trace = this.#traces?.begin(request, model.config.version);
       return model.infer(request, sink, trace);
     } catch (thrown) {
       const error = TritonError.from(thrown);
       trace?.refused(error);
-      sink.fail(error);
+      sink.fail(error, true);
       return NOTHING_TO_CANCEL;
     }
+  }
+
+  /** Whether a stop that has begun leaves room for a request. */
+  #takes(request: ModelInferRequest, model: Model): boolean {
+    if (this.#state === 'exiting') return false;
+    // The callable of a live sequence may call other models.
+    return this.#state !== 'finishing' || request.callers !== undefined || model.continues(request);
   }
 
   /** Not ready any more, while it goes on serving: load balancers send their requests elsewhere from now on. */
@@ -305,10 +288,20 @@ export class InferenceServer {
   }
 
   get #isEnding(): boolean {
-    return this.#state === 'leaving' || this.#state === 'exiting';
+    return this.#state === 'leaving' || this.#state === 'finishing' || this.#state === 'exiting';
   }
 
-  /** Not ready and not live any more; resolves when no request is under way. */
+  /**
+   * From now on takes only requests that continue live sequences, and what their callables ask other models. Resolves when no
+   * sequence lives.
+   */
+  async finishSequences(): Promise<void> {
+    this.#state = 'finishing';
+    this.#changed();
+    await Promise.all(this.repository.runningModels().map((model) => model.sequencesEnded()));
+  }
+
+  /** Takes no requests any more. Resolves when the accepted ones have ended. */
   drain(): Promise<unknown> {
     this.#state = 'exiting';
     this.#changed();

@@ -1,13 +1,13 @@
-// What clients, the index and the log are told of loads that fail or are refused, in Triton's words.
+// Texts about loads that fail or are refused, for clients, the index and the log. In Triton's words.
 
 import { type ErrorCode, invalidArg, type TritonError } from '../errors.js';
 
-/** Refuses the load of what is not bound. */
+/** Refuses the load of a model that is not bound. */
 export function notPolled(name: string): TritonError {
   return invalidArg(`failed to load '${name}', failed to poll from model repository`);
 }
 
-/** What clients are told of a load that failed: a line for each version. */
+/** The error of a failed load for clients: a line for each version. */
 export function loadFailed(name: string, failures: ReadonlyMap<number, TritonError>): TritonError {
   const lines = Array.from(
     failures,
@@ -36,6 +36,10 @@ const CODE_NAMES = {
   UNSUPPORTED: 'Unsupported',
   ALREADY_EXISTS: 'Already exists',
   CANCELLED: 'Cancelled',
+  DEADLINE_EXCEEDED: 'Deadline exceeded',
+  UNAUTHENTICATED: 'Unauthenticated',
+  PERMISSION_DENIED: 'Permission denied',
+  TOO_LARGE: 'Too large',
 } as const satisfies Record<ErrorCode, string>;
 
 /** An error as the index and the log have it. */

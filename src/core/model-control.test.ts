@@ -5,7 +5,8 @@ import { ManualInstance } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
-import { ModelControl, type LoadableModel, type ModelControlMode } from './model-control.js';
+import { ModelControl, type ModelControlMode } from './model-control.js';
+import type { LoadableModel } from './model-loads.js';
 import { ModelRepository } from './model-repository.js';
 import type { Opening } from './opening.js';
 
@@ -258,34 +259,105 @@ describe('the model repository extension', () => {
     expect(control.index(false)).toEqual([{ name: 'm', version: '1', state: 'READY', reason: '' }]);
   });
 
-  it('lets the requests of an unloaded model finish, takes no more, and loads again afterwards', async () => {
+  describe('a version that is unloaded while its requests are under way', () => {
+    async function unloading() {
+      const { repository, control } = given();
+      const instances: ManualInstance[] = [];
+      const closed: ManualInstance[] = [];
+      control.bind({
+        ...model('m'),
+        open: async () => {
+          const instance = new ManualInstance();
+          instances.push(instance);
+          return { instances: [instance], close: () => void closed.push(instance) };
+        },
+      });
+      const send = () => {
+        const sink = new RecordingSink();
+        const inputs = [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])];
+        repository.get('m', '').infer(inferRequest({ inputs }), sink);
+        return sink;
+      };
+      await control.load('m');
+      const held = send();
+      await turn();
+      control.unload('m');
+      const finish = async () => {
+        instances[0]!.last.finish();
+        await held.ended;
+        await turn();
+      };
+      return { repository, control, instances, closed, send, held, finish };
+    }
+
+    it('lets them finish, and takes no more', async () => {
+      const { repository, control, closed, held, finish } = await unloading();
+      expect(() => repository.get('m', '')).toThrow("Request for unknown model: 'm' has no available versions");
+      expect(() => repository.get('m', '1')).toThrow("Request for unknown model: 'm' version 1 is not at ready state");
+      await turn();
+      expect(control.index(false)).toEqual([{ name: 'm', version: '1', state: 'UNLOADING', reason: '' }]);
+      expect(closed).toEqual([]);
+      await finish();
+      expect([held.outcome, closed.length, control.index(false)[0]!.reason]).toEqual(['ok', 1, 'unloaded']);
+    });
+
+    it('is loaded again while they last, with an opening of its own', async () => {
+      const { control, instances, closed, send, held, finish } = await unloading();
+      await control.load('m');
+      expect(control.index(false)).toEqual([{ name: 'm', version: '1', state: 'READY', reason: '' }]);
+      const later = send();
+      await expect.poll(() => instances[1]?.executions.length).toBe(1);
+      instances[1]!.last.finish();
+      await later.ended;
+      expect([held.outcome, later.outcome, closed]).toEqual([undefined, 'ok', []]);
+      await finish();
+      expect([held.outcome, closed]).toEqual(['ok', [instances[0]]]);
+      expect(control.index(false)[0]!.state).toBe('READY');
+    });
+
+    it('is loaded with another configuration, unloaded again, replaced and unbound while they last', async () => {
+      const { repository, control, instances, closed, held, finish } = await unloading();
+      await control.load('m', (config) => ({ ...config, maxBatchSize: 7 }));
+      expect(repository.get('m', '').config.maxBatchSize).toBe(7);
+      control.unload('m');
+      await expect.poll(() => closed).toEqual([instances[1]]);
+      await control.replace(model('m', 1, () => expect.unreachable()));
+      await control.unbind('m', 1);
+      let isRetired = false;
+      const retired = control.retired({ name: 'm', version: 1 }).then(() => (isRetired = true));
+      await turn();
+      expect([held.outcome, isRetired, repository.runningModels().length]).toEqual([undefined, false, 1]);
+      await finish();
+      await retired;
+      expect([held.outcome, closed, repository.runningModels()]).toEqual(['ok', [instances[1], instances[0]], []]);
+    });
+  });
+
+  it('has no sequence of an unloaded version go on in the next load', async () => {
     const { repository, control } = given();
-    const instance = new ManualInstance();
-    let closed = 0;
-    control.bind(
-      model(
-        'm',
-        1,
-        () => [instance],
-        () => void closed++,
-      ),
-    );
+    const tensor = { dtype: 'float32', shape: [1] } as const;
+    const spec = { modelName: 'm', inputs: { x: tensor }, outputs: { y: tensor }, config: { sequenceBatching: {} } };
+    const instances: ManualInstance[] = [];
+    const open = () => {
+      instances.push(new ManualInstance());
+      return { instances: [instances.at(-1)!] };
+    };
+    control.bind({ config: completeModelConfig(spec, 1), open });
     await control.load('m');
-    const sink = new RecordingSink();
-    const x = wireTensor('x', 'float32', Float32Array.of(1), [1, 1]);
-    repository.get('m', '').infer(inferRequest({ inputs: [x] }), sink);
-    await turn();
+    const send = (start: boolean) => {
+      const sink = new RecordingSink();
+      const inputs = [wireTensor('x', 'float32', Float32Array.of(1), [1, 1])];
+      repository.get('m', '').infer(inferRequest({ inputs, sequence: { id: 7n, start, end: false } }), sink);
+      return sink;
+    };
+    const first = send(true);
+    await expect.poll(() => instances[0]!.executions.length).toBe(1);
     control.unload('m');
-    expect(() => repository.get('m', '')).toThrow("Request for unknown model: 'm' has no available versions");
-    expect(() => repository.get('m', '1')).toThrow("Request for unknown model: 'm' version 1 is not at ready state");
-    expect(control.index(false)).toEqual([{ name: 'm', version: '1', state: 'UNLOADING', reason: '' }]);
-    const loading = control.load('m');
-    await turn();
-    expect([closed, control.index(false)[0]!.state]).toEqual([0, 'UNLOADING']);
-    instance.last.finish();
-    await loading;
-    expect(sink.outcome).toBe('ok');
-    expect([closed, control.index(false)[0]!.state]).toEqual([1, 'READY']);
+    await control.load('m');
+    const second = send(false);
+    await expect.poll(() => second.error?.message).toContain('must specify the START flag');
+    instances[0]!.last.finish();
+    await first.ended;
   });
 
   it('tells why a model could not be loaded, keeps the server from being ready, and tries again when asked', async () => {

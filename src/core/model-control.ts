@@ -3,29 +3,17 @@
 
 import { invalidArg, TritonError } from '../errors.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
-import type { Logger } from '../model/logger.js';
+import type { Logger } from '../observability/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { EVERY_VERSION, servedVersions } from '../model/version-policy.js';
-import { Turns } from '../model/turns.js';
-import { checkModelName, describe, loadFailed, notPolled } from './load-failures.js';
+import { Turns } from '../lifecycle/turns.js';
+import { checkModelName, loadFailed, notPolled } from './load-failures.js';
 import type { ModelEntry } from './model-entry.js';
 import type { ModelRepository } from './model-repository.js';
-import type { Opening } from './opening.js';
-import { INTERRUPTIONS } from './refusals.js';
-import { warmUp } from './warm-up.js';
+import { type LoadableModel, ModelLoads } from './model-loads.js';
 
 /** Whether clients may load and unload models. */
 export type ModelControlMode = 'none' | 'explicit' | 'poll';
-
-/** A version of a model and where its instances come from. */
-export interface LoadableModel {
-  readonly config: CompleteModelConfig;
-  /**
-   * Starts the instances of one load, with the configuration of the model or another one. What it rejects with is why the
-   * model is not there.
-   */
-  open(config: CompleteModelConfig): Opening | Promise<Opening>;
-}
 
 export interface ModelControlOptions {
   readonly mode: ModelControlMode;
@@ -34,7 +22,7 @@ export interface ModelControlOptions {
   readonly loadable?: (() => readonly string[]) | undefined;
 }
 
-/** What a version is loaded with, made from what it was bound with. Throws INVALID_ARG when that cannot be. */
+/** Makes the configuration for a load from that of the bound model. Throws INVALID_ARG when that cannot be. */
 export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
 
 export class ModelControl {
@@ -45,18 +33,23 @@ export class ModelControl {
   readonly #bound = new Map<string, Map<number, LoadableModel>>();
   /** What happens to each version. */
   readonly #turns = new Turns();
+  readonly #loads: ModelLoads;
   #broken: readonly RepositoryModel[] = [];
-  /** The server ends: loads that are interrupted are no failures, and not logged as such. */
-  isEnding = false;
 
   constructor(repository: ModelRepository, { mode, logger, loadable = () => [] }: ModelControlOptions) {
     this.#repository = repository;
     this.#mode = mode;
     this.#logger = logger;
     this.#loadable = loadable;
+    this.#loads = new ModelLoads(repository, logger);
   }
 
-  /** What was to be loaded and cannot even be bound, with the reason: a line of the index each. */
+  /** The server ends: from now on interrupted loads do not count as failures, nor are they logged as such. */
+  end(): void {
+    this.#loads.isEnding = true;
+  }
+
+  /** Models that could not be bound, with the reason: the index also lists them. */
   get broken(): readonly RepositoryModel[] {
     return this.#broken.filter(({ name, version }) =>
       version === '' ? !this.#bound.has(name) : !this.has(name, Number(version)),
@@ -85,15 +78,15 @@ export class ModelControl {
     await this.#turns.take(modelKey(model.config), async () => {
       const before = this.#bound.get(name)?.get(version);
       const entry = this.#repository.find(name, version);
-      // What is not loaded is not loaded now; what failed to load, or has lost its instances, is.
-      if (entry !== undefined && entry.status !== 'unloaded') await this.#load(model, model.config);
+      // An unloaded version stays unloaded. A version that failed to load, or has lost its instances, is loaded.
+      if (entry !== undefined && !entry.isUnloaded) await this.#loads.load(model, model.config);
       // Unless it was unbound meanwhile.
       if (this.#bound.get(name)?.get(version) === before) this.bind(model);
     });
     this.#logger.info(`successfully replaced '${name}' version ${version}`);
   }
 
-  /** Resolves when what was replaced or unbound under a name and version until now has ended its last request and is closed. */
+  /** Resolves when every version that was replaced or unbound under this name and number has ended its last request and is closed. */
   retired({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): Promise<void> {
     return this.#repository.retired(name, version);
   }
@@ -115,7 +108,7 @@ export class ModelControl {
     return versions !== undefined && (version === undefined || versions.has(version));
   }
 
-  /** The bound models, and whether each is ready: those that clients have unloaded, or not loaded yet, are ready to be. */
+  /** The bound models, and whether each is ready. Models that clients have unloaded, or not loaded yet, count as ready. */
   readiness(): (readonly [model: LoadableModel, isReady: boolean])[] {
     return [...this.#bound.values()].flatMap((versions) =>
       Array.from(versions.values(), (model) => {
@@ -126,8 +119,8 @@ export class ModelControl {
   }
 
   /**
-   * Loads a version that is bound, unless it is loaded already. With a configuration it is loaded in any case, and what was
-   * loaded serves until then. Rejects with what its start failed with.
+   * Loads a version that is bound, unless it is loaded already. With a configuration it is loaded in any case; the version that
+   * was loaded serves until then. Rejects with the failure of its start.
    */
   async loadVersion(name: string, version: number, config?: CompleteModelConfig): Promise<void> {
     await this.#loadUnless((entry) => entry?.isLoaded === true && config === undefined, { name, version, config });
@@ -144,28 +137,28 @@ export class ModelControl {
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) throw notPolled(name);
     await this.#turns.take(modelKey(bound.config), async () => {
-      // What was bound in its place meanwhile.
+      // Another model may have been bound in its place meanwhile.
       const model = this.#bound.get(name)?.get(version);
       if (model === undefined) throw notPolled(name);
-      if (!isDone(this.#repository.find(name, version))) await this.#load(model, config ?? model.config);
+      if (!isDone(this.#repository.find(name, version))) await this.#loads.load(model, config ?? model.config);
     });
   }
 
   /**
-   * Loads the versions of a model that its version policy serves and then unloads the others. Rejects with what the
-   * start of `version` failed with, when it is one of them; the others stay then.
+   * Loads the versions of a model that its version policy serves and then unloads the others. If `version` is one of
+   * them and its start fails, this rejects with that failure, and the others stay.
    */
   async applyVersionPolicy(name: string, version: number): Promise<void> {
     const served = this.#served(name);
     const versions = [...(this.#bound.get(name) ?? [])];
-    // What failed to load is not tried again because of its neighbours.
+    // A version that failed to load is not tried again because of its neighbours.
     const isDone = (entry: ModelEntry | undefined) => entry?.isLoaded === true || entry?.status === 'failed';
     const others = versions
       .filter(([number]) => served.has(number) && number !== version)
       .map(([number]) => this.#loadUnless(isDone, { name, version: number }).catch(() => undefined));
     if (served.has(version)) await this.loadVersion(name, version);
     const unserved = versions.filter(([number]) => !served.has(number));
-    await Promise.all([...others, ...unserved.map(([, { config }]) => this.#leave(config))]);
+    await Promise.all([...others, ...unserved.map(([, model]) => this.#unloadInTurn(model))]);
   }
 
   #served(name: string, configs?: ReadonlyMap<number, CompleteModelConfig>): ReadonlySet<number> {
@@ -179,9 +172,8 @@ export class ModelControl {
   }
 
   /**
-   * Loads every version of a model that its version policy serves, for a client; `override` gives each of them another
-   * configuration than it was bound with, until it is unloaded. Rejects with INVALID_ARG or UNAVAILABLE in
-   * Triton's words.
+   * Loads every version of a model that its version policy serves, for a client. `override` changes each version's
+   * configuration until that version is unloaded. Rejects with INVALID_ARG or UNAVAILABLE in Triton's words.
    */
   async load(name: string, override?: ConfigOverride): Promise<void> {
     this.checkLoad(name);
@@ -208,13 +200,13 @@ export class ModelControl {
   }
 
   /**
-   * Begins to unload every version of a model, for a client: none of them takes requests any more. Names that are
-   * unknown or not loaded are no mistake. Throws UNAVAILABLE when clients may not.
+   * Begins to unload every version of a model, for a client: none of them takes requests any more. Unknown names and names of
+   * unloaded models are ignored. Throws UNAVAILABLE when clients may not.
    */
   unload(name: string): void {
     this.#checkMode();
     for (const model of this.#bound.get(name)?.values() ?? []) {
-      // At once, so that the client's next request is refused; its turn waits for that, and tells of a failure.
+      // At once, so that the client's next request is refused; its turn tells when that has ended, and of a failure.
       const entry = this.#repository.find(name, model.config.version);
       const retiring = entry?.isLoaded === true ? entry.retire() : undefined;
       retiring?.catch(() => undefined);
@@ -233,7 +225,7 @@ export class ModelControl {
     });
   }
 
-  /** Those of the versions that were loaded once. */
+  /** Only versions that were loaded once have a line. */
   #lines(name: string, { readyOnly }: { readonly readyOnly: boolean }): readonly RepositoryModel[] {
     return this.#repository
       .versions(name)
@@ -253,68 +245,15 @@ export class ModelControl {
   }
 
   /**
-   * Opens a version and has it serve. What is loaded serves until then, and retires: there is no moment without a ready model.
-   * Rejects with what the start failed with.
+   * Unloads a version after the earlier changes of it; never rejects. Nobody waits for its last requests: another load does not
+   * depend on clients that never leave. `retiring` is its end where that has begun already.
    */
-  async #load(model: LoadableModel, config: CompleteModelConfig): Promise<void> {
-    const { name, version } = config;
-    const isLoaded = this.#repository.find(name, version)?.isLoaded === true;
-    const loading = isLoaded ? undefined : this.#repository.add(config);
-    const startedAt = performance.now();
-    let opening: Opening;
-    try {
-      opening = await openWarm(model, config);
-    } catch (thrown) {
-      const error = TritonError.from(thrown);
-      loading?.failed(describe(error));
-      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
-      throw error;
-    }
-    const entry = loading ?? this.#repository.add(config);
-    entry.model.statistics.recordLoad(performance.now() - startedAt);
-    entry.serve(opening);
-    this.#logger.info(`successfully loaded '${name}' version ${version}`);
-  }
-
-  /** A version is served no more, by its policy. Nobody waits for its last requests. */
-  #leave(config: CompleteModelConfig): Promise<void> {
+  #unloadInTurn({ config }: LoadableModel, retiring?: Promise<void>): Promise<void> {
     return this.#turns.take(modelKey(config), () => {
       const entry = this.#repository.find(config.name, config.version);
-      if (entry?.isLoaded === true) void this.#unloaded(config, entry.retire());
+      // An earlier change may have loaded it again meanwhile.
+      const again = entry?.isLoaded === true ? entry.retire() : undefined;
+      if (retiring ?? again) void this.#loads.unloaded(config, Promise.all([retiring, again]));
     });
-  }
-
-  /** Unloads a version when what was asked before is done; never rejects. */
-  #unloadInTurn({ config }: LoadableModel, retiring?: Promise<void>): Promise<void> {
-    const { name, version } = config;
-    return this.#turns.take(modelKey(config), async () => {
-      const entry = this.#repository.find(name, version);
-      if (retiring === undefined && entry?.isLoaded !== true && entry?.status !== 'unloading') return;
-      await this.#unloaded(config, Promise.all([retiring, entry?.retire()]));
-    });
-  }
-
-  async #unloaded({ name, version }: CompleteModelConfig, retiring: Promise<unknown>): Promise<void> {
-    try {
-      await retiring;
-    } catch (error) {
-      this.#logger.error(`unloading '${name}' version ${version}: ${TritonError.from(error).message}`);
-    }
-    this.#logger.info(`successfully unloaded '${name}' version ${version}`);
-  }
-}
-
-/** Starts a model's instances and warms them up. Rejects with what went wrong; nothing is open then. */
-async function openWarm(model: LoadableModel, config: CompleteModelConfig): Promise<Opening> {
-  const opening = await model.open(config);
-  try {
-    const { instances } = opening;
-    await warmUp(config, instances);
-    if (instances.length > 0 && opening.instances.length === 0)
-      throw new TritonError('UNAVAILABLE', INTERRUPTIONS.ended);
-    return opening;
-  } catch (error) {
-    await opening.close?.();
-    throw error;
   }
 }

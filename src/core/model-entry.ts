@@ -1,8 +1,8 @@
-// One load of a version in the repository, and how it is. It owns what the load runs on: it closes that once, after its last
-// request. All changes of its state are made here, as the table in `model/lives.ts` has them.
+// One load of a version in the repository, and its state. It owns the opening that the load runs on, and closes it once, after
+// the last request. All changes of its state are made here, as the table in `lifecycle/lives.ts` has them.
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { Life, type LifeState } from '../model/lives.js';
+import { Life, type LifeState } from '../lifecycle/lives.js';
 import type { RepositoryState } from '../model/repository-model.js';
 import type { Model } from './model.js';
 import type { Opening } from './opening.js';
@@ -23,11 +23,13 @@ export interface ResolvedModel {
   readonly config: CompleteModelConfig;
   /** Stands for this load of the model. A model that is replaced or loaded again has another number. */
   readonly load: number;
+  /** Whether this load takes requests now. The engine keeps it current. */
+  readonly isServed: boolean;
 }
 
 export class ModelEntry {
   readonly model: Model;
-  readonly resolved: ResolvedModel;
+  readonly resolved: { -readonly [Member in keyof ResolvedModel]: ResolvedModel[Member] };
   readonly #life = new Life('entry', 'loading');
   readonly #onChange: () => void;
   #failure = '';
@@ -36,7 +38,7 @@ export class ModelEntry {
 
   constructor(model: Model, load: number, onChange: () => void) {
     this.model = model;
-    this.resolved = { config: model.config, load };
+    this.resolved = { config: model.config, load, isServed: false };
     this.#onChange = onChange;
   }
 
@@ -49,7 +51,7 @@ export class ModelEntry {
     return STATES[this.status];
   }
 
-  /** Why it serves nobody, where there is more to say than the state does. */
+  /** Why it serves nobody, where the state does not say it all. */
   get reason(): string {
     if (this.status === 'interrupted') return INTERRUPTIONS[this.model.interruption!];
     if (this.status === 'failed') return this.#failure;
@@ -57,12 +59,17 @@ export class ModelEntry {
   }
 
   get isReady(): boolean {
-    return this.status === 'ready';
+    return this.resolved.isServed;
   }
 
   /** Whether it serves, or will when its instances are there again. */
   get isLoaded(): boolean {
     return this.isReady || this.status === 'interrupted';
+  }
+
+  /** Whether it takes no more requests, and may still answer its last ones. */
+  get isUnloaded(): boolean {
+    return this.status === 'unloading' || this.status === 'unloaded';
   }
 
   /** Serves with the instances of an opening, which is its own from now on. */
@@ -77,6 +84,7 @@ export class ModelEntry {
         model.statistics.instanceRestarts++;
         model.addInstance(instance);
       },
+      added: (instance) => model.addInstance(instance),
       ended: (instance) => model.removeInstance(instance),
       blocked: (instance, isBlocked) => model.blockInstance(instance, isBlocked),
     });
@@ -88,18 +96,18 @@ export class ModelEntry {
   }
 
   /**
-   * Takes no more requests. Resolves when the last one has ended, the callables have settled, and what they ran on is closed. What
-   * is not loaded has nothing to retire. Idempotent.
+   * Takes no more requests. Resolves when the last one has ended, the callables have settled, and their opening is closed. An
+   * entry that is not loaded has nothing to retire. Idempotent. With `accepting`, requests of live sequences are still accepted.
    */
-  retire(): Promise<void> {
+  retire(accepting = false): Promise<void> {
     if (!this.isLoaded) return this.#retired ?? Promise.resolve();
     this.#become('retired');
-    this.#retired = this.#retire();
+    this.#retired = this.#retire(accepting);
     return this.#retired;
   }
 
-  async #retire(): Promise<void> {
-    await this.model.drain();
+  async #retire(accepting: boolean): Promise<void> {
+    await this.model.drain(accepting);
     try {
       await this.#opening?.close?.();
     } finally {
@@ -113,6 +121,7 @@ export class ModelEntry {
 
   #become(event: Parameters<Life<'entry'>['on']>[0]): void {
     this.#life.on(event);
+    this.resolved.isServed = this.#life.state === 'ready';
     this.#onChange();
   }
 }

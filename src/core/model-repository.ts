@@ -4,9 +4,9 @@
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { ModelEntry, type ResolvedModel } from './model-entry.js';
+import { type ModelVersion, routesOf } from './model-routes.js';
 import { Model, type ModelSurroundings } from './model.js';
 import { parseModelVersion } from './refusals.js';
-import { dynamicBatching } from './scheduler/batch-scheduler.js';
 
 export class ModelRepository {
   readonly #models = new Map<string, Map<number, ModelEntry>>();
@@ -17,20 +17,29 @@ export class ModelRepository {
   readonly #retiring = new Map<ModelEntry, Promise<void>>();
   readonly #surroundings: ModelSurroundings;
   readonly #onChange: () => void;
+  /** Undefined after a change. */
+  #routes: ReadonlyMap<string, ModelVersion> | undefined;
 
   /** `onChange` is called when a version comes, goes, or changes its state. */
   constructor(surroundings: ModelSurroundings = {}, onChange: () => void = () => undefined) {
     this.#surroundings = surroundings;
-    this.#onChange = onChange;
+    this.#onChange = () => {
+      this.#routes = undefined;
+      onChange();
+    };
   }
 
   /** Adds a version in state LOADING. One of that name and number that is there is replaced, and retires. */
   add(config: CompleteModelConfig): ModelEntry {
     const load = ++this.#lastLoad;
-    const entry = new ModelEntry(new Model(config, dynamicBatching, this.#surroundings), load, this.#onChange);
+    const entry = new ModelEntry(new Model(config, this.#surroundings), load, this.#onChange);
     let versions = this.#models.get(config.name);
     if (versions === undefined) this.#models.set(config.name, (versions = new Map()));
-    this.#retire(versions.get(config.version));
+    const replaced = versions.get(config.version);
+    // An unload has ended the live sequences; a replacement lets them go on.
+    const wasLoaded = replaced?.isLoaded === true;
+    const retired = this.#retire(replaced, true);
+    if (wasLoaded && retired !== undefined) entry.model.replace(replaced.model, retired);
     versions.set(config.version, entry);
     this.#loads.set(load, entry);
     this.#onChange();
@@ -45,31 +54,42 @@ export class ModelRepository {
   /** Takes a version out; it retires. */
   remove(name: string, version: number): void {
     const versions = this.#models.get(name);
-    this.#retire(versions?.get(version));
+    void this.#retire(versions?.get(version));
     versions?.delete(version);
     if (versions?.size === 0) this.#models.delete(name);
     this.#onChange();
   }
 
-  /** Resolves when whatever was replaced or removed under a name and version until now has retired; rejects when its close fails. */
+  /**
+   * Resolves when whatever was replaced, removed or unloaded under a name and version until now has retired; rejects when its close
+   * fails.
+   */
   async retired(name: string, version: number): Promise<void> {
     const own = [...this.#retiring].filter(
       ([{ model }]) => model.config.name === name && model.config.version === version,
     );
-    await Promise.all(own.map(([, retired]) => retired));
+    const entry = this.find(name, version);
+    const unloaded = entry?.isUnloaded === true ? entry.retire() : undefined;
+    await Promise.all([...own.map(([, retired]) => retired), unloaded]);
   }
 
-  #retire(entry: ModelEntry | undefined): void {
-    if (entry === undefined) return;
+  #retire(entry: ModelEntry | undefined, accepting = false): Promise<void> | undefined {
+    if (entry === undefined) return undefined;
     this.#loads.delete(entry.resolved.load);
-    const retired = entry.retire().finally(() => this.#retiring.delete(entry));
+    const retired = entry.retire(accepting).finally(() => this.#retiring.delete(entry));
     this.#retiring.set(entry, retired);
     // Those who wait for it hear of a failure, and there need not be any.
     retired.catch(() => undefined);
+    return retired;
   }
 
   find(name: string, version: number): ModelEntry | undefined {
     return this.#models.get(name)?.get(version);
+  }
+
+  /** The models' own routes, see {@link routesOf}. */
+  get routes(): ReadonlyMap<string, ModelVersion> {
+    return (this.#routes ??= routesOf(this.entries()));
   }
 
   /** Every version of every model, by name, then version. */
@@ -109,7 +129,7 @@ export class ModelRepository {
   /** The ready model of a load; undefined when it is ready no more, or was replaced. */
   loaded(load: number): Model | undefined {
     const entry = this.#loads.get(load);
-    return entry?.isReady === true ? entry.model : undefined;
+    return entry?.resolved.isServed === true ? entry.model : undefined;
   }
 
   /** The ready model that a request means. Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG. */
@@ -123,14 +143,14 @@ export class ModelRepository {
   }
 
   #ready(name: string, version: string): ModelEntry {
-    const number = parseModelVersion(version);
+    const number = version === '' ? undefined : parseModelVersion(version);
     const versions = this.#models.get(name);
     if (versions === undefined) throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     if (number === undefined) {
       let latest: ModelEntry | undefined;
       for (const entry of versions.values()) {
         const isLater = latest === undefined || entry.model.config.version > latest.model.config.version;
-        if (entry.isReady && isLater) latest = entry;
+        if (isLater && entry.resolved.isServed) latest = entry;
       }
       if (latest !== undefined) return latest;
       // Unlike what Triton can say of its models this is soon over, and clients try again after UNAVAILABLE only.

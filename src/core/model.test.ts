@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { inferRequest } from '../../test/support/infer-requests.js';
+import { inferRequest, wireTensor } from '../../test/support/infer-requests.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
+import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { Model } from './model.js';
-import { dynamicBatching } from './scheduler/batch-scheduler.js';
 
 beforeEach(fakeTime);
 afterEach(() => void vi.useRealTimers());
@@ -14,7 +14,7 @@ describe('Model', () => {
     const instance = new ManualInstance();
     const batcher = { maxQueueDelayMicroseconds: 50_000 };
     const spec = { modelName: 'm', inputs: {}, outputs: {}, config: { maxBatchSize: 4, batcher } };
-    const model = new Model(completeModelConfig(spec, 1), dynamicBatching);
+    const model = new Model(completeModelConfig(spec, 1));
     model.addInstance(instance);
     const answers: string[] = [];
     const send = (id: string) =>
@@ -40,5 +40,163 @@ describe('Model', () => {
     await drained;
     expect(answers[2]).toBe('a ok');
     expect(model.statistics.fail.count).toBe(0);
+  });
+});
+
+describe('Model with sequences of strings', () => {
+  const MANY = 200_000;
+
+  function start() {
+    const instance = new ManualInstance();
+    const spec = {
+      modelName: 'm',
+      inputs: { words: { dtype: 'string', shape: [-1] } },
+      outputs: {},
+      config: { maxBatchSize: 4, sequenceBatching: { strategy: 'oldest' } },
+    } as const;
+    const model = new Model(completeModelConfig(spec, 1));
+    model.addInstance(instance);
+    const answers: string[] = [];
+    /** `words` of them; many take several turns to look at. */
+    const send = (id: string, flags: string, words: number, sequence: number | string = 1) =>
+      model.infer(
+        inferRequest({
+          id,
+          inputs: [
+            wireTensor(
+              'words',
+              'string',
+              Array.from({ length: words }, () => 'word'),
+              [1, words],
+            ),
+          ],
+          sequence: { id: sequence, start: flags.includes('S'), end: flags.includes('E') },
+        }),
+        {
+          respond: () => void answers.push(`${id} ok`),
+          complete: () => undefined,
+          fail: ({ code, message }) => void answers.push(`${id} ${code} ${message}`.trimEnd()),
+        },
+      );
+    /** Answers batches until all is over. */
+    const runAll = () => {
+      for (let i = 0; i < 20; i++) {
+        pass(1);
+        if (instance.executions.length > i) instance.executions[i]!.finish();
+      }
+    };
+    return { model, instance, answers, send, runAll };
+  }
+
+  it('keeps the order of arrival when a request is prepared for longer than those behind it', () => {
+    const { instance, answers, send, runAll } = start();
+    send('a', 'S', MANY);
+    send('b', '', 1);
+    send('c', '', MANY + 1);
+    send('d', 'E', 2);
+    // Others do not wait for it.
+    send('x', 'SE', 3, 'other');
+    runAll();
+    expect(instance.batches).toEqual(['x', 'a', 'b', 'c', 'd']);
+    expect(answers).toEqual(['x ok', 'a ok', 'b ok', 'c ok', 'd ok']);
+  });
+
+  it('goes on behind a request that is refused when it has been looked at', () => {
+    const { model, instance, answers, send, runAll } = start();
+    send('a', 'S', 1);
+    const bad = wireTensor(
+      'words',
+      'string',
+      Array.from({ length: MANY }, () => 'word'),
+      [1, MANY],
+    );
+    model.infer(
+      inferRequest({
+        id: 'b',
+        inputs: [{ ...bad, shape: [1, MANY - 1] }],
+        sequence: { id: 1, start: false, end: false },
+      }),
+      { respond: () => undefined, complete: () => undefined, fail: () => void answers.push('b refused') },
+    );
+    send('c', 'E', 2);
+    runAll();
+    expect(instance.batches).toEqual(['a', 'c']);
+    expect(answers).toEqual(['b refused', 'a ok', 'c ok']);
+  });
+
+  it('ends a sequence whose client leaves while its request is prepared', () => {
+    const { model, instance, answers, send, runAll } = start();
+    send('a', 'S', 1);
+    const gone = send('b', '', MANY);
+    send('c', '', 3);
+    gone.cancel();
+    runAll();
+    expect(instance.batches).toEqual(['a']);
+    expect(answers).toEqual(['b CANCELLED', 'a ok', 'c CANCELLED']);
+    expect([model.inflight, model.liveSequences, model.statistics.pending]).toEqual([0, 0, 0]);
+  });
+
+  it('fails at its end what waits behind a request that is prepared', () => {
+    const { model, instance, answers, send, runAll } = start();
+    send('a', 'S', MANY);
+    send('b', '', 1);
+    model.stop(new TritonError('UNAVAILABLE', 'Server exiting'));
+    runAll();
+    expect(instance.batches).toEqual([]);
+    expect(answers).toEqual(['a UNAVAILABLE Server exiting', 'b UNAVAILABLE Server exiting']);
+    expect(model.inflight).toBe(0);
+  });
+});
+
+describe('Model that replaces one with live sequences', () => {
+  function start() {
+    const spec = {
+      modelName: 'm',
+      inputs: {},
+      outputs: {},
+      config: { maxBatchSize: 4, sequenceBatching: {} },
+    } as const;
+    const answers: string[] = [];
+    const made = () => {
+      const instance = new ManualInstance();
+      const model = new Model(completeModelConfig(spec, 1));
+      model.addInstance(instance);
+      return { model, instance };
+    };
+    const [before, after] = [made(), made()];
+    const send = (model: Model, id: string, flags: string, sequence: number) =>
+      void model.infer(inferRequest({ id, sequence: { id: sequence, start: flags === 'S', end: flags === 'E' } }), {
+        respond: () => void answers.push(`${id} ok`),
+        complete: () => undefined,
+        fail: ({ message }) => void answers.push(`${id} ${message}`),
+      });
+    return { before, after, answers, send };
+  }
+
+  it('leaves them there, unless another one begins here with the same id', () => {
+    const { before, after, answers, send } = start();
+    send(before.model, 'a', 'S', 1);
+    send(before.model, 'b', 'S', 2);
+    pass();
+    before.instance.last.finish();
+    after.model.replace(before.model, new Promise(() => undefined));
+    void before.model.drain(true);
+    send(after.model, 'c', '', 1);
+    send(after.model, 'd', 'S', 2);
+    pass();
+    expect([before.instance.batches, after.instance.batches]).toEqual([['ab', 'c'], ['d']]);
+    expect(before.model.liveSequences).toBe(1);
+    after.instance.last.finish();
+    send(after.model, 'e', 'E', 2);
+    pass();
+    after.instance.last.finish();
+    // That of the replaced model is over too.
+    expect(() => send(after.model, 'f', '', 2)).not.toThrow();
+    pass();
+    expect([before.instance.batches, after.instance.batches]).toEqual([
+      ['ab', 'c'],
+      ['d', 'e'],
+    ]);
+    expect(answers.at(-1)).toContain('f inference request for sequence 2 to model');
   });
 });

@@ -7,17 +7,19 @@ import type { ModelInstance } from './instance/model-instance.js';
 export interface InstanceListener {
   /** One was started again. */
   readonly started: (instance: ModelInstance) => void;
-  /** One has ended. */
+  /** One has come beside the others. */
+  readonly added: (instance: ModelInstance) => void;
+  /** One has ended, or takes no more batches. */
   readonly ended: (instance: ModelInstance) => void;
   /** The thread that one runs in is blocked, or is not any more. */
   readonly blocked: (instance: ModelInstance, isBlocked: boolean) => void;
 }
 
 export interface Opening {
-  /** Those that live now. */
+  /** The instances that live now. */
   readonly instances: readonly ModelInstance[];
   /** Tells of instances that come and go from now on, until it is closed. */
   watch?(listener: InstanceListener): void;
-  /** Ends the instances, and what they needed. */
+  /** Ends the instances, and everything that they needed. */
   close?(): void | Promise<void>;
 }

@@ -1,6 +1,28 @@
 import { describe, expect, it } from 'vitest';
 
-import { parseModelVersion } from './refusals.js';
+import { decodeGrpcMessage, encodeGrpcMessage } from '../protocol/grpc/grpc-status.js';
+import { provesUnexecuted } from '../model/unexecuted.js';
+import { parseModelVersion, requestLabel, serverStopping } from './refusals.js';
+
+describe('requestLabel', () => {
+  it.each([
+    ['', '[request id: <id_unknown>] '],
+    ['7', '[request id: 7] '],
+    ['a'.repeat(4000), `[request id: ${'a'.repeat(4000)}] `],
+    ['a'.repeat(20_000), `[request id: ${'a'.repeat(4000)}...] `],
+    ['é'.repeat(500), `[request id: ${'é'.repeat(500)}] `],
+    ['é'.repeat(501), `[request id: ${'é'.repeat(500)}...] `],
+  ])('names the request (%#)', (id, expected) => {
+    expect(requestLabel(id)).toBe(expected);
+  });
+
+  it.each(['x', '%', '語', '😀'])('leaves room for the reason over gRPC behind a long id of %s', (character) => {
+    const { message } = serverStopping(character.repeat(20_000));
+    const received = decodeGrpcMessage(encodeGrpcMessage(message));
+    expect(received).toBe(message);
+    expect(provesUnexecuted(received)).toBe(true);
+  });
+});
 
 describe('parseModelVersion', () => {
   it.each([

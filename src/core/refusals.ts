@@ -3,15 +3,30 @@
 import { invalidArg, TritonError } from '../errors.js';
 import { provesUnexecuted } from '../model/unexecuted.js';
 
+/** Characters of an id in a message. gRPC cuts long messages, which would lose the reason behind a longer id. */
+const MOST_OF_ID = 4000;
+/** Of an id with characters that gRPC escapes, with up to nine bytes each. */
+const MOST_OF_ESCAPED_ID = 500;
+const UNESCAPED = /^[ -$&-~]*$/;
+
 /** `[request id: 7] `, ready to be followed by a message. */
 export function requestLabel(id: string): string {
-  return `[request id: ${id || '<id_unknown>'}] `;
+  if (id.length <= MOST_OF_ESCAPED_ID) return `[request id: ${id || '<id_unknown>'}] `;
+  const most = UNESCAPED.test(id) ? MOST_OF_ID : MOST_OF_ESCAPED_ID;
+  if (id.length <= most) return `[request id: ${id}] `;
+  // Half a surrogate pair is not text.
+  return `[request id: ${id.slice(0, most).replace(/[\ud800-\udbff]$/, '')}...] `;
 }
 
-/** Refuses a request that comes after the server was told to stop. */
-export function serverStopping(id: string): TritonError {
+/** Refuses a request that breaks a rule. */
+export function refuse({ id }: { readonly id: string }, message: string): TritonError {
+  return invalidArg(`${requestLabel(id)}${message}`);
+}
+
+/** Refuses a request that comes after the server was told to stop. Without an id as the sequence batcher does. */
+export function serverStopping(id: string | undefined): TritonError {
   const message = 'Server is stopping, scheduler for model has stopped accepting new inference requests';
-  return new TritonError('UNAVAILABLE', `${requestLabel(id)}${message}`);
+  return new TritonError('UNAVAILABLE', `${id === undefined ? '' : requestLabel(id)}${message}`);
 }
 
 /**

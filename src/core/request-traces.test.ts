@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import { TritonError } from '../errors.js';
 import type { ModelInferRequest } from '../model/exchange.js';
-import { type EndedTrace, instanceLoss, type TraceContext } from '../model/traces.js';
+import { type EndedTrace, instanceLoss, type TraceContext } from '../observability/traces.js';
 import { RequestTraces } from './request-traces.js';
 import { TraceSettingsStore } from './trace-settings.js';
 

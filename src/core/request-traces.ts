@@ -1,6 +1,6 @@
-// Chooses the requests that are traced, and follows them: for a trace file, or, with OpenTelemetry, to tell of those that
-// end without reaching a callable. The spans are made elsewhere: those of a request that reaches one by the callable's
-// thread, which knows the rest of the trace.
+// Chooses the requests that are traced, and follows them for a trace file or for OpenTelemetry. With OpenTelemetry it only
+// reports requests that end without reaching a callable; their spans are made elsewhere. For a request that reaches a
+// callable, the callable's thread makes the spans, because it knows the rest of the trace.
 
 import type { TritonError } from '../errors.js';
 import type { ModelInferRequest } from '../model/exchange.js';
@@ -12,12 +12,13 @@ import {
   parseTraceparent,
   type StartedTrace,
   type TraceContext,
-} from '../model/traces.js';
+  type TracedSequence,
+} from '../observability/traces.js';
 import { type FileRecord, FileTrace } from './file-trace.js';
-import type { RequestTrace } from './request-trace.js';
+import type { RequestTrace } from './scheduler/request-trace.js';
 import type { TraceSettingsStore } from './trace-settings.js';
 
-/** Of a request of which spans are made. */
+/** Follows a request that gets spans. */
 class SpanTrace implements RequestTrace, StartedTrace {
   readonly hosted = this;
   readonly context: TraceContext | undefined;
@@ -25,6 +26,7 @@ class SpanTrace implements RequestTrace, StartedTrace {
   readonly #modelName: string;
   readonly #modelVersion: number;
   readonly #requestId: string;
+  readonly #sequence: TracedSequence | undefined;
   readonly #report: (ended: EndedTrace) => void;
 
   constructor(request: ModelInferRequest, { context, modelVersion, report }: TraceSurroundings) {
@@ -32,10 +34,11 @@ class SpanTrace implements RequestTrace, StartedTrace {
     this.#modelName = request.modelName;
     this.#modelVersion = modelVersion;
     this.#requestId = request.id;
+    this.#sequence = request.sequence;
     this.#report = report;
   }
 
-  // Of these the spans tell by the callable's own clock.
+  // The callable's thread makes the spans for these moments, by its own clock.
   queued(): void {}
   executed(): void {}
   responding(): void {}
@@ -49,7 +52,7 @@ class SpanTrace implements RequestTrace, StartedTrace {
     this.#fail(error, false);
   }
 
-  /** A callable's thread that had it tells of it unless it is gone. */
+  /** If a callable had the request, its thread reports the failure, unless that thread is gone. */
   failed(error: TritonError, hosted: boolean): void {
     if (!hosted || isInstanceLoss(error)) this.#fail(error, true);
   }
@@ -65,6 +68,7 @@ class SpanTrace implements RequestTrace, StartedTrace {
       modelName: this.#modelName,
       modelVersion: this.#modelVersion,
       requestId: this.#requestId,
+      sequence: this.#sequence,
       endedAt: epochNow(),
       outcome,
     });
@@ -77,7 +81,7 @@ interface TraceSurroundings {
   readonly report: (ended: EndedTrace) => void;
 }
 
-/** Who gets what one turn of the event loop brought together. */
+/** Listeners that get the ended requests of one turn of the event loop together. */
 export interface TraceListeners {
   /** Traced requests ended without reaching a callable. */
   readonly onEnded: (ended: readonly EndedTrace[]) => void;
@@ -112,7 +116,7 @@ export class RequestTraces {
     return new SpanTrace(request, { context, modelVersion, report: this.#report });
   }
 
-  /** Tells at once what there is to tell. */
+  /** Reports the ended requests at once. */
   flush(): void {
     clearImmediate(this.#immediate);
     this.#immediate = undefined;

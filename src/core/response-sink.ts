@@ -1,4 +1,4 @@
-// Where the answers of one request go. Whoever accepts a request must end its sink exactly once.
+// Where the answers of one request go. Code that accepts a request must end its sink exactly once.
 
 import type { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
@@ -12,8 +12,11 @@ export interface ResponseSink {
   respond(response: ModelInferResponse, final: boolean): void | Promise<void>;
   /** Of decoupled models only: ends the sink without a further answer (Triton's flag-only final response). */
   complete(): void;
-  /** The refusal or failure; of decoupled models possibly after answers. Ends the sink. */
-  fail(error: TritonError): void;
+  /**
+   * The refusal or failure; of decoupled models possibly after answers. Ends the sink. `refused`: the request was turned away
+   * before it was accepted.
+   */
+  fail(error: TritonError, refused?: boolean): void;
 }
 
 /** A request under way. */

@@ -1,9 +1,9 @@
-// The trace settings of the server and of its models, and the choice of requests that follows from them: what a model
-// does not set itself it has from the server, and what the server was not told has the value that it started with.
+// Keeps the trace settings of the server and of its models, and chooses requests by them. A model takes the settings that
+// it lacks from the server. A setting that nobody changed on the server has its start value.
 // Requests are counted per model that has settings of its own, and for all others together, as Triton does.
 
 import { invalidArg } from '../errors.js';
-import type { TraceSettings, TraceStart, TraceUpdate } from '../model/traces.js';
+import type { TraceSettings, TraceStart, TraceUpdate } from '../observability/traces.js';
 
 const DEFAULTS: TraceSettings = { mode: 'triton', file: '', level: ['OFF'], rate: 1000, count: -1, logFrequency: 0 };
 
@@ -21,12 +21,12 @@ export class TraceSettingsStore {
     this.#server = new Sampler(this.#start);
   }
 
-  /** Whether a request is traced because its caller is: files have no callers. */
+  /** Whether a traced caller makes a request traced too. Trace files know no callers. */
   get isFollowing(): boolean {
     return this.#start.mode === 'opentelemetry';
   }
 
-  /** The settings that count for a model; of the server when the name is ''. Its count is what is left of it. */
+  /** The settings in force for a model, or for the server when the name is ''. The count in them is the remaining count. */
   get(model: string): TraceSettings {
     return this.#samplerOf(model).settings;
   }
@@ -108,7 +108,7 @@ class Sampler {
   }
 }
 
-/** What is set after an update. A count that was set goes on from where it is. */
+/** Returns the own settings after an update. A count that was set before goes on from its present value. */
 function merge(own: OwnSettings, sampler: Sampler | undefined, update: TraceUpdate): OwnSettings {
   const count = own.count === undefined || sampler === undefined ? {} : { count: sampler.settings.count };
   const merged = Object.entries({ ...own, ...count, ...update }).filter(

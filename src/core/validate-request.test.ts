@@ -5,10 +5,11 @@ import { inferRequest, wireTensor } from '../../test/support/infer-requests.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
-import { finishPaced, type PacedWork } from '../model/paced-work.js';
-import { REQUEST_LIMITS } from '../model/request-limits.js';
+import { finishPaced, type PacedWork } from '../pacing/paced-work.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import { inputsToCount, validateContents, validateRequest } from './validate-request.js';
+import type { Room } from './room.js';
+import { inputsToCount, validateContents } from './validate-contents.js';
+import { validateRequest } from './validate-request.js';
 
 const FLOATS = { a: { dtype: 'float32', shape: [2] }, b: { dtype: 'float32', shape: [-1] } } as const;
 const WITH_OPTIONAL = {
@@ -57,7 +58,7 @@ function validate({ inputs, maxBatchSize = 4, batching = true }: Model, request:
   const config = completeModelConfig({ modelName: 'm', inputs, outputs, config: { maxBatchSize, batching } }, 1);
   const given = inferRequest(request);
   const validated = validateRequest(given, config);
-  finishPaced(validateContents(given, inputsToCount(validated) ?? [], config));
+  finishPaced(validateContents(given, inputsToCount(validated) ?? [], { config }));
   return validated;
 }
 
@@ -348,12 +349,13 @@ describe('validateContents', () => {
     element.write(text, 4);
     return { name, datatype: 'BYTES', shape: [count], bytes: Buffer.alloc(count * element.length, element) };
   };
-  const check = (...inputs: readonly InferTensor[]): PacedWork<void> => {
+  const checkIn = (room: Room | undefined, ...inputs: readonly InferTensor[]): PacedWork<number> => {
     const request = inferRequest({ inputs });
     validateRequest(request, bytesModel);
-    return validateContents(request, inputs, bytesModel);
+    return validateContents(request, inputs, { config: bytesModel, room });
   };
-  const pausesOf = (work: PacedWork<void>) => {
+  const check = (...inputs: readonly InferTensor[]) => checkIn(undefined, ...inputs);
+  const pausesOf = (work: PacedWork<number>) => {
     let pauses = 0;
     while (work.next().done !== true) pauses++;
     return pauses;
@@ -386,15 +388,32 @@ describe('validateContents', () => {
     expect(() => finishPaced(check(bad('x'), elements('z', 1)))).toThrow("inference input 'x' holds strings, but");
   });
 
-  it('limits the elements of all inputs together', () => {
-    const most = REQUEST_LIMITS.bytesElements;
-    expect(() => finishPaced(check(elements('x', most)))).not.toThrow();
+  it('limits the elements of all inputs together by what they cost', () => {
+    const held: number[] = [];
+    const room = { largest: 1 << 20, take: (bytes: number) => held.push(bytes) < 3, give: () => undefined };
+    const checked = (...inputs: InferTensor[]) => finishPaced(checkIn(room, ...inputs));
+    // An element takes 64 bytes of a string, 128 of bytes.
+    expect(checked(elements('x', 10_000))).toBe(640_000);
+    expect(checked(elements('x', 8_000), elements('z', 1_000))).toBe(640_000);
+    expect(held).toEqual([640_000, 640_000]);
     const refused = expect.objectContaining({
       code: 'INVALID_ARG',
-      message: 'expected a request with at most 1048576 elements of datatype BYTES, got more',
+      message: expect.stringMatching(
+        /^expected a request with at most 15\d\d\d elements of datatype BYTES, got more: each takes (64|128) bytes of maxInflightBytes$/,
+      ) as unknown,
     });
-    expect(() => finishPaced(check(elements('x', most + 1)))).toThrow(refused);
-    expect(() => finishPaced(check(elements('x', most), elements('z', 1)))).toThrow(refused);
+    expect(() => checked(elements('x', 17_000))).toThrow(refused);
+    expect(() => checked(elements('x', 15_000), elements('z', 2_000))).toThrow(refused);
+    expect(held).toHaveLength(2);
+    expect(() => checked(elements('x', 12_000))).toThrow(
+      expect.objectContaining({
+        code: 'UNAVAILABLE',
+        message:
+          'there is no room for 12000 elements of datatype BYTES beside what all clients hold (maxInflightBytes): try again later',
+      }),
+    );
+    // A few elements always have room.
+    expect(checked(elements('x', 1_000))).toBe(0);
   });
 });
 

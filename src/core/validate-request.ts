@@ -1,20 +1,14 @@
 // Checks a decoded request against the model's configuration, with Triton's rules, order and texts
 // (core/src/infer_request.cc, Normalize and ValidateRequestInputs; the letters of section 1.8 of the protocol
-// notes). Where Triton's iteration follows a hash map, ours follows the declaration. What is inside of BYTES comes last,
-// because it takes time in proportion to its bytes.
-
-import { isUtf8 } from 'node:buffer';
+// notes). Where Triton's iteration follows a hash map, ours follows the declaration. The elements of
+// BYTES are checked last, in `validate-contents.ts`.
 
 import { invalidArg, type TritonError } from '../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
-import { isAsciiPaced, isUtf8Paced } from '../model/paced-bytes.js';
-import { Pace, type PacedWork } from '../model/paced-work.js';
-import { beyondLimit, REQUEST_LIMITS } from '../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../tensor/dtype.js';
-import { BytesScan } from '../tensor/raw.js';
 import { elementCount, formatShape, matchesShape } from '../tensor/shape.js';
-import { requestLabel } from './refusals.js';
+import { refuse } from './refusals.js';
 
 export interface ValidatedInputs {
   /** One place per declared input, in declaration order. */
@@ -28,7 +22,7 @@ const BATCH_NOTE =
   'If you want to specify the full shape including the batch dim in your input dims config, try setting max_batch_size to zero. ' +
   'See the model configuration docs for more info on max_batch_size.';
 
-/** Checks everything but what is inside of BYTES, see {@link validateContents}. Throws INVALID_ARG. */
+/** Checks everything but the elements of BYTES. Throws INVALID_ARG. */
 export function validateRequest(request: ModelInferRequest, config: CompleteModelConfig): ValidatedInputs {
   const { name } = config;
   const inputs = arrangeInputs(request, config);
@@ -55,42 +49,8 @@ export function validateRequest(request: ModelInferRequest, config: CompleteMode
   return { inputs, rows: Math.max(1, rows) };
 }
 
-/** The inputs whose elements are to be counted; undefined when there are none. */
-export function inputsToCount({ inputs }: ValidatedInputs): readonly InferTensor[] | undefined {
-  let counted: InferTensor[] | undefined;
-  for (let i = 0; i < inputs.length; i++) {
-    const input = inputs[i];
-    if (input?.datatype === 'BYTES') (counted ??= []).push(input);
-  }
-  return counted;
-}
-
-/** Checks the elements of BYTES inputs. Throws INVALID_ARG. */
-export function* validateContents(
-  request: ModelInferRequest,
-  inputs: readonly InferTensor[],
-  config: CompleteModelConfig,
-): PacedWork<void> {
-  const pace = new Pace();
-  let elements = 0;
-  for (const input of inputs) {
-    const spec = config.inputs.find(({ name }) => name === input.name)!;
-    elements += yield* validateBytes(request, input, { spec, model: config.name, pace });
-    if (elements > REQUEST_LIMITS.bytesElements) throw tooManyElements();
-  }
-}
-
-function tooManyElements(): TritonError {
-  return beyondLimit('elements of datatype BYTES', REQUEST_LIMITS.bytesElements);
-}
-
-function refuse(request: ModelInferRequest, message: string): TritonError {
-  return invalidArg(`${requestLabel(request.id)}${message}`);
-}
-
 function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: CompleteModelConfig): void {
   const requested = request.outputs;
-  if (requested.length === 0) return;
   const declared = outputs.length <= FEW ? undefined : new Set(outputs.map((output) => output.name));
   for (const asked of requested) {
     const isDeclared = declared === undefined ? outputs.some((output) => output.name === asked) : declared.has(asked);
@@ -113,7 +73,7 @@ function arrangeInputs(request: ModelInferRequest, config: CompleteModelConfig):
     );
   }
   if (request.outputs.length > 1) checkDuplicates(request, request.outputs, 'output');
-  checkRequestedOutputs(request, config);
+  if (request.outputs.length > 0) checkRequestedOutputs(request, config);
   if (asDeclared) return given;
   checkInputCount(request, config);
   const byName = new Map(given.map((input) => [input.name, input]));
@@ -243,83 +203,3 @@ function hasDeclaredShape(shape: readonly number[], spec: CompleteTensorSpec, co
   for (let i = 0; i < declared.length; i++) if (declared[i] !== -1 && declared[i] !== shape[i + 1]) return false;
   return true;
 }
-
-interface BytesCheck {
-  readonly spec: CompleteTensorSpec;
-  readonly model: string;
-  readonly pace: Pace;
-}
-
-/** Gives the number of elements, which is that of the shape. */
-function* validateBytes(
-  request: ModelInferRequest,
-  input: InferTensor,
-  { spec, model, pace }: BytesCheck,
-): PacedWork<number> {
-  const scan = new BytesScan(input.bytes);
-  while (!scan.advance(ELEMENTS_AT_ONCE)) {
-    if (scan.count > REQUEST_LIMITS.bytesElements) throw tooManyElements();
-    if (pace.spend(ELEMENTS_AT_ONCE * BYTES_OF_AN_ELEMENT)) yield;
-  }
-  const { fault } = scan;
-  if (fault?.kind === 'incomplete length') {
-    throw refuse(
-      request,
-      `incomplete string length indicator for inference input '${spec.name}' for model '${model}', expecting 4 bytes but only ` +
-        `${fault.available} bytes available. Please make sure the string length indicator is in one buffer.`,
-    );
-  }
-  if (fault?.kind === 'incomplete element') {
-    throw invalidArg(
-      `incomplete string data for inference input '${spec.name}', expecting string of length ${fault.expected} but only ${fault.available} bytes available`,
-    );
-  }
-  const count = elementCount(input.shape);
-  if (scan.count < count) {
-    throw refuse(
-      request,
-      `expected ${count} string elements for inference input '${spec.name}' for model '${model}', got ${scan.count}`,
-    );
-  }
-  if (scan.count > count) {
-    throw refuse(
-      request,
-      `unexpected number of string elements ${scan.count} for inference input '${spec.name}' for model '${model}', expecting ${count}`,
-    );
-  }
-  if (pace.spend((scan.count % ELEMENTS_AT_ONCE) * BYTES_OF_AN_ELEMENT)) yield;
-  if (spec.dtype === 'string') yield* validateUtf8(request, input, { spec, model, pace });
-  return count;
-}
-
-const ELEMENTS_AT_ONCE = 8192;
-/** What finding an element takes, as so many bytes. */
-const BYTES_OF_AN_ELEMENT = 2;
-
-function* validateUtf8(
-  request: ModelInferRequest,
-  { bytes }: InferTensor,
-  { spec, pace }: BytesCheck,
-): PacedWork<void> {
-  if (yield* isAsciiPaced(bytes, pace)) return;
-  // Each element by itself: two halves of a character in neighbouring elements are not text.
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  for (let offset = 0; offset < bytes.byteLength;) {
-    const length = view.getUint32(offset, true);
-    offset += 4;
-    const text = bytes.subarray(offset, offset + length);
-    if (!(length < SHORT_TEXT ? isUtf8(text) : yield* isUtf8Paced(text, pace))) {
-      throw refuse(
-        request,
-        `inference input '${spec.name}' holds strings, but an element is not valid UTF-8; declare it as 'bytes' to take any bytes`,
-      );
-    }
-    offset += length;
-    if (pace.spend(BYTES_OF_A_TEXT + Math.min(length, SHORT_TEXT))) yield;
-  }
-}
-
-/** Shorter ones are looked at in one go. */
-const SHORT_TEXT = 4096;
-/** What a look at a text takes, however short it is, as so many bytes. */
-const BYTES_OF_A_TEXT = 32;

@@ -1,13 +1,14 @@
-// A client's request for inference on its way to the core, alike for all endpoints that take one: completed for one model,
-// with the headers that the operator forwards and the shared memory that it uses; and the core's answers in the form that
-// was asked for.
+// A client's request for inference on its way to the core, alike for all endpoints. It is completed for one model, with the
+// headers that the operator forwards and the shared memory that it uses. On the way back it gives answers the form that the
+// client wants.
 
 import type { ResolvedModel } from '../core/model-entry.js';
 import { RequestSharedMemory } from '../core/shared-memory/request-shared-memory.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
-import type { PacedWork } from '../model/paced-work.js';
-import { type Receipt, readTraceContext } from '../model/traces.js';
+import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../model/shared-memory.js';
+import type { PacedWork } from '../pacing/paced-work.js';
+import { type Receipt, readTraceContext } from '../observability/traces.js';
 import { classifyOutputs } from '../protocol/classification.js';
 import type { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { CompleteRequest, RequestForm } from '../protocol/request-form.js';
@@ -15,19 +16,19 @@ import { largeMemory } from '../sockets/large-memory.js';
 import type { ServedCore } from './served-core.js';
 
 export interface InferOptions {
-  readonly server: Pick<ServedCore, 'resolve' | 'serves' | 'infer' | 'sharedMemory' | 'traces'>;
-  /** Which headers become parameters; undefined for none. */
+  readonly server: Pick<ServedCore, 'resolve' | 'infer' | 'sharedMemory' | 'traces'>;
+  /** The rule that turns headers into parameters; undefined when no header does. */
   readonly forwarding: HeaderForwarding | undefined;
 }
 
 export interface RequestHeaders {
-  /** A header by its lower-case name. Of several lines one, joined by commas. */
+  /** A header by its lower-case name. Several lines of one name are joined by commas. */
   header(name: string): string | undefined;
   /** The headers as they came: names and values in turn. */
   readonly rawHeaders: readonly string[];
 }
 
-/** What a wire knows of its requests. */
+/** The rules of one protocol for its requests. */
 export interface RequestRules<Form> extends InferOptions {
   readonly protocol: Receipt['protocol'];
   /** The headers that may become parameters, as text. */
@@ -36,75 +37,100 @@ export interface RequestRules<Form> extends InferOptions {
   readonly resolve: (form: Form) => ResolvedModel;
 }
 
-/** A request with all that its answers need. Whoever has one releases it when it has ended. */
-export class IncomingRequest<Complete extends CompleteRequest = CompleteRequest> {
-  readonly complete: Complete;
-  readonly request: ModelInferRequest;
+/** A request, and all that its answers need, its shared memory included. Its owner releases it when it has ended. */
+export class IncomingRequest<Complete extends CompleteRequest = CompleteRequest> implements SharedMemoryAccess {
   readonly config: CompleteModelConfig;
-  /** Number of the load of the model that it was completed for. */
+  /** Number of the model's load that the request was completed for. */
   readonly load: number;
-  readonly #sharedMemory: RequestSharedMemory;
+  /** Set when the request is complete, like the next two. */
+  complete!: Complete;
+  /** The request in the form that the core takes. */
+  request!: ModelInferRequest;
+  /** Whether the client wants answers in another form than the model gives, which is rare. {@link form} then converts them. */
+  isFormed = false;
+  /** Undefined for nearly all requests. */
+  sharedMemory: RequestSharedMemory | undefined = undefined;
+  readonly #registry: ServedCore['sharedMemory'];
 
-  constructor(
-    complete: Complete,
-    request: ModelInferRequest,
-    { model, sharedMemory }: { readonly model: ResolvedModel; readonly sharedMemory: RequestSharedMemory },
-  ) {
-    this.complete = complete;
-    this.request = request;
-    this.config = model.config;
-    this.load = model.load;
-    this.#sharedMemory = sharedMemory;
+  constructor({ config, load }: ResolvedModel, registry: ServedCore['sharedMemory']) {
+    this.config = config;
+    this.load = load;
+    this.#registry = registry;
   }
 
-  /** Whether answers have another form than the model gives them, as few requests ask: then {@link form} makes it. */
-  get isFormed(): boolean {
-    return this.complete.classes !== undefined || this.#sharedMemory.hasOutputs;
+  // For the decoding.
+
+  input(reference: SharedMemoryReference): PacedWork<SharedInput> {
+    return this.#memory().input(reference);
   }
 
-  /** What the client gets for an answer. Throws INVALID_ARG or INTERNAL when that cannot be made of it. */
+  output(name: string, reference: SharedMemoryReference): void {
+    this.#memory().output(name, reference);
+  }
+
+  #memory(): RequestSharedMemory {
+    return (this.sharedMemory ??= new RequestSharedMemory(this.#registry, allocate));
+  }
+
+  /** Makes the client's answer from a response. Throws INVALID_ARG or INTERNAL when it cannot. */
   *form(response: ModelInferResponse): PacedWork<ModelInferResponse> {
-    const delivered = yield* this.#sharedMemory.deliver(response);
+    const delivered = this.sharedMemory === undefined ? response : yield* this.sharedMemory.deliver(response);
     const { classes } = this.complete;
     if (classes === undefined) return delivered;
     return { ...delivered, outputs: yield* classifyOutputs(delivered.outputs, classes, this.config) };
   }
 
   release(): void {
-    this.#sharedMemory.release();
+    this.sharedMemory?.release();
   }
 }
 
 const allocate = (bytes: number): Buffer => largeMemory.ofRequest(bytes);
 
-/** Throws what is wrong with the request. What it returns has to be given to the core at once. */
+/** Throws the refusal of a malformed request. The caller gives the result to the core at once. */
 export function* completeRequest<Complete extends CompleteRequest, Form extends RequestForm<Complete>>(
   decoding: PacedWork<Form>,
   headers: RequestHeaders,
-  { server, forwarding, protocol, texts, resolve }: RequestRules<Form>,
+  rules: RequestRules<Form>,
 ): PacedWork<IncomingRequest<Complete>> {
+  const { server } = rules;
   const startedAt = server.traces ? performance.now() : 0;
   const form = yield* decoding;
   for (;;) {
-    const model = resolve(form);
-    const sharedMemory = new RequestSharedMemory(server.sharedMemory, allocate);
+    const model = rules.resolve(form);
+    const incoming = new IncomingRequest<Complete>(model, server.sharedMemory);
     let isComplete = false;
     try {
-      const complete = yield* form.complete(model.config, sharedMemory);
-      // A model that was replaced meanwhile may want other tensors: the request is completed for its successor.
-      if (!server.serves(model.load)) continue;
-      let { request } = complete;
-      if (forwarding !== undefined)
-        request = { ...request, parameters: forwarding.forward(texts(headers.rawHeaders), request.parameters) };
-      if (server.traces) {
-        const receipt = { protocol, startedAt, endedAt: performance.now() };
-        request = { ...request, receipt, traceContext: readTraceContext((name) => headers.header(name)) };
-      }
+      const complete = yield* form.complete(model.config, incoming);
+      // Another model may have replaced this one meanwhile, with other tensors: the request is completed for the new one.
+      if (!model.isServed) continue;
+      incoming.complete = complete;
+      incoming.request = complete.request;
+      incoming.isFormed = complete.classes !== undefined || incoming.sharedMemory?.hasOutputs === true;
+      if (server.traces || rules.forwarding !== undefined) addHeaders(incoming, headers, rules, startedAt);
       isComplete = true;
-      return new IncomingRequest(complete, request, { model, sharedMemory });
+      return incoming;
     } finally {
-      // Refused, to be completed anew, or nobody waits for it any more.
-      if (!isComplete) sharedMemory.release();
+      // The request was refused, has to be completed again, or nobody waits for it any more.
+      if (!isComplete) incoming.release();
     }
+  }
+}
+
+/** Adds what the headers say: the parameters that the operator forwards, and the trace that the request is in. */
+function addHeaders(
+  incoming: IncomingRequest,
+  headers: RequestHeaders,
+  { server, forwarding, protocol, texts }: RequestRules<never>,
+  startedAt: number,
+): void {
+  if (forwarding !== undefined) {
+    const parameters = forwarding.forward(texts(headers.rawHeaders), incoming.request.parameters);
+    incoming.request = { ...incoming.request, parameters };
+  }
+  if (server.traces) {
+    const receipt = { protocol, startedAt, endedAt: performance.now() };
+    const traceContext = readTraceContext((name) => headers.header(name));
+    incoming.request = Object.assign({}, incoming.request, { receipt, traceContext });
   }
 }

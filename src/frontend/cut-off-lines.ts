@@ -1,16 +1,16 @@
-// What the log says of clients whose connections a stop ended before all was answered and read.
+// The log lines about clients that a stop cut off before all their requests were answered and all answers read.
 
-/** Further ones are counted. */
+/** Clients beyond this number are only counted. */
 const MOST_NAMED = 20;
 
 export interface CutOffClient {
   /** `address:port`. */
   readonly peer: string;
-  /** Of answers. */
+  /** Bytes of answers that the client has not read. */
   readonly unreadBytes: number;
 }
 
-/** `port`: as the log names it. */
+/** `port` is the port's name in the log. */
 export function cutOffLines(port: string, clients: readonly CutOffClient[]): readonly string[] {
   const lines = clients.slice(0, MOST_NAMED).map(({ peer, unreadBytes }) => {
     const what = unreadBytes > 0 ? `${unreadBytes} bytes of its answers were not sent` : 'its request was not answered';

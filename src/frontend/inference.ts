@@ -1,30 +1,45 @@
-// One request that has one answer: on its way to the core, and the core's response on the way back. Each stage may take its
-// time, and is cancelled when nobody waits for the answer any more. A decoupled model may give none, or several: such a
-// request is refused.
+// One request with one answer: its way to the core, and the core's response on the way back. Each stage may take several turns,
+// and is cancelled when nobody waits for the answer any more. A decoupled model may give no answer, or several. Then the request
+// fails.
 
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import type { ModelInferResponse } from '../model/exchange.js';
-import { type PacedWork } from '../model/paced-work.js';
-import { type PacedEnd, startPaced } from '../model/paced-workers.js';
+import { type PacedWork } from '../pacing/paced-work.js';
+import { type PacedEnd, startPaced } from '../pacing/paced-workers.js';
 import type { CompleteRequest } from '../protocol/request-form.js';
 import type { IncomingRequest, InferOptions } from './complete-request.js';
 
-// What is under way for one request, one stage after the other: decoding, execution, encoding. When nobody waits for the
-// answer any more, the stage that is under way is cancelled, and so is whatever would follow.
-
+/** The stages of one request, one after the other. A cancellation ends the current stage, and no further stage follows. */
 export class Stages implements InflightRequest {
   #stage: InflightRequest | undefined;
   #begun = 0;
   #state: 'open' | 'cancelled' | 'ended' = 'open';
 
-  /** Begins a stage. `start` gives what cancels it, or undefined when it is over already; it may begin the next one. */
+  /** Begins a stage. `start` returns the work to cancel, or undefined if the stage is over already. It may begin the next stage. */
   begin(start: () => InflightRequest | undefined): void {
-    const number = ++this.#begun;
-    // The stage before is over. Nothing of it is kept, nor what it refers to: requests that were queued behind it.
-    this.#stage = undefined;
+    const number = this.next();
     const stage = start();
-    if (stage === undefined || number !== this.#begun || this.#state === 'ended') return;
+    if (stage !== undefined) this.keep(stage, number);
+  }
+
+  /** Begins work that may pause as a stage. */
+  pace<T>(work: PacedWork<T>, end: PacedEnd<T>): void {
+    const number = this.next();
+    const run = startPaced(work, end);
+    if (run !== undefined) this.keep(run, number);
+  }
+
+  /** Called when a stage is over. Returns the number of the next one. */
+  protected next(): number {
+    // A kept stage would keep the memory of requests that were queued behind it.
+    this.#stage = undefined;
+    return ++this.#begun;
+  }
+
+  /** Keeps a stage that goes on after its call has returned, so that it can be cancelled. */
+  protected keep(stage: InflightRequest, number: number): void {
+    if (number !== this.#begun || this.#state === 'ended') return;
     if (this.#state === 'cancelled') stage.cancel();
     else this.#stage = stage;
   }
@@ -44,53 +59,52 @@ export class Stages implements InflightRequest {
   }
 }
 
-/** Where the answer goes: to one of these. */
+/** Takes the answer, through exactly one of these methods. */
 export interface AnswerWriter<Complete extends CompleteRequest> {
-  /** Encoding it may be a stage. An error that this throws comes back to `fail`. */
+  /** Writes the answer. Encoding it may be a stage. An error that this throws goes to `fail`. */
   write(response: ModelInferResponse, complete: Complete, stages: Stages): void;
   fail(error: TritonError): void;
 }
 
 export class Inference<Complete extends CompleteRequest>
-  implements ResponseSink, InflightRequest, PacedEnd<IncomingRequest<Complete>>
+  extends Stages
+  implements ResponseSink, PacedEnd<IncomingRequest<Complete>>
 {
   readonly #server: Pick<InferOptions['server'], 'infer'>;
   readonly #writer: AnswerWriter<Complete>;
-  readonly #stages = new Stages();
   #incoming: IncomingRequest<Complete> | undefined;
-  /** The only answer so far of a model that may give another one. */
+  /** The first answer of a model that may give more. */
   #first: ModelInferResponse | undefined;
   #isRefused = false;
   readonly #notOne: () => TritonError;
 
-  /** `notOne`: what a request fails with that gets no answer, or several. */
+  /** `notOne` makes the error for a request with no answer, or with several. */
   constructor(
     server: Pick<InferOptions['server'], 'infer'>,
     writer: AnswerWriter<Complete>,
     notOne: () => TritonError = noAnswer,
   ) {
+    super();
     this.#server = server;
     this.#writer = writer;
     this.#notOne = notOne;
   }
 
-  begin(completing: PacedWork<IncomingRequest<Complete>>): void {
-    this.#stages.begin(() => startPaced(completing, this));
+  /** Completes the request, and runs it. */
+  start(completing: PacedWork<IncomingRequest<Complete>>): void {
+    this.pace(completing, this);
   }
 
   /** The request is complete. */
   done(incoming: IncomingRequest<Complete>): void {
     this.#incoming = incoming;
-    this.#stages.begin(() => this.#server.infer(incoming.request, this, incoming.load));
+    const number = this.next();
+    this.keep(this.#server.infer(incoming.request, this, incoming.load), number);
   }
 
-  /** The request, or its answer, cannot be made. */
+  /** The request, or its answer, cannot be completed. */
   failed(error: unknown): void {
     this.#writer.fail(TritonError.from(error));
-  }
-
-  cancel(): void {
-    this.#stages.cancel();
   }
 
   respond(response: ModelInferResponse, final: boolean): void {
@@ -105,12 +119,10 @@ export class Inference<Complete extends CompleteRequest>
       this.#write(response);
       return;
     }
-    this.#stages.begin(() =>
-      startPaced(this.#form(incoming, response), {
-        done: (formed) => this.#write(formed),
-        failed: (error) => this.failed(error),
-      }),
-    );
+    this.pace(this.#form(incoming, response), {
+      done: (formed) => this.#write(formed),
+      failed: (error) => this.failed(error),
+    });
   }
 
   *#form(incoming: IncomingRequest, response: ModelInferResponse): PacedWork<ModelInferResponse> {
@@ -123,10 +135,10 @@ export class Inference<Complete extends CompleteRequest>
 
   #write(response: ModelInferResponse): void {
     const incoming = this.#incoming!;
-    // Answers are no views of shared memory.
-    incoming.release();
+    // Answers have memory of their own.
+    incoming.sharedMemory?.release();
     try {
-      this.#writer.write(response, incoming.complete, this.#stages);
+      this.#writer.write(response, incoming.complete, this);
     } catch (error) {
       this.failed(error);
     }
@@ -140,7 +152,7 @@ export class Inference<Complete extends CompleteRequest>
   #refuse(): void {
     this.fail(this.#notOne());
     this.#isRefused = true;
-    this.#stages.cancel();
+    this.cancel();
   }
 
   fail(error: TritonError): void {

@@ -23,10 +23,10 @@ export function listenFailure(error: NodeJS.ErrnoException, address: string, por
   return new TritonError('UNAVAILABLE', message, { cause: error });
 }
 
-/** Ports that have an option for their address too. */
+/** The ports whose address is an option too. */
 const ADDRESSED = ['http', 'grpc', 'metrics'];
 
-/** The same, naming the options that change it: `httpPort` and `httpAddress` for the prefix `http`. */
+/** The same failure with the names of the options to change: `httpPort` and `httpAddress` for the prefix `http`. */
 export function withOptions(failure: TritonError, prefix: string): TritonError {
   const { code } = (failure.cause ?? {}) as NodeJS.ErrnoException;
   if (code === undefined) return failure;

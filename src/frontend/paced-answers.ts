@@ -1,18 +1,18 @@
-// The answers of one request as they are encoded: each may take its time, and they keep their order.
+// Encodes the answers of one request. Each may take several turns, and they keep their order.
 
-import { type PacedWork } from '../model/paced-work.js';
-import { startPaced, type PacedEnd, type PacedRun } from '../model/paced-workers.js';
+import { type PacedWork } from '../pacing/paced-work.js';
+import { startPaced, type PacedEnd, type PacedRun } from '../pacing/paced-workers.js';
 
 export class PacedAnswers {
   #run: PacedRun | undefined;
   #later: (() => void)[] = [];
 
-  /** Whether an answer is being encoded, so that what comes now has to be {@link defer deferred}. */
+  /** Whether an answer is being encoded, so that the next answer has to be {@link defer deferred}. */
   get busy(): boolean {
     return this.#run !== undefined;
   }
 
-  /** Encodes an answer; `end` is called before this returns when encoding takes no time. */
+  /** Encodes an answer. `end` is called before this returns if the encoding needs no pause. */
   encode<T>(work: PacedWork<T>, end: PacedEnd<T>): void {
     const over = () => {
       this.#run = undefined;
@@ -36,7 +36,7 @@ export class PacedAnswers {
     });
   }
 
-  /** Does something when what is being encoded has been. Settles as `action` does. */
+  /** Calls `action` after the current encoding, and settles as `action` does. */
   defer<T>(action: () => T | Promise<T>): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#later.push(() => {
@@ -49,7 +49,7 @@ export class PacedAnswers {
     });
   }
 
-  /** Nobody wants the answers: what was deferred is done at once. */
+  /** Nobody wants the answers: deferred actions run at once. */
   cancel(): void {
     this.#run?.cancel();
     this.#run = undefined;

@@ -1,5 +1,5 @@
-// The certificate, the key and the root certificates of a port, read from files when the server starts, so that what is wrong
-// with them is said then and not by handshakes that fail.
+// The certificate, the key and the root certificates of a port, read from files when the server starts. So a mistake in them
+// fails the start, and not each handshake.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -12,17 +12,17 @@ export type SecurePort = 'http' | 'grpc';
 
 /** Paths of PEM files. */
 export interface TlsFiles {
-  /** Whose options they are. */
+  /** The port whose options these are. */
   readonly port: SecurePort;
   readonly serverCert: string;
   readonly serverKey: string;
-  /** Whose certificates clients may show. Default: the roots that Node.js knows. */
+  /** The roots of certificates that clients may show. Default: the roots that Node.js knows. */
   readonly rootCert: string | undefined;
   /** Whether clients have to show a certificate. */
   readonly mutual: boolean;
 }
 
-/** What the port makes TLS of: PEM texts that fit together. */
+/** The PEM texts that the port serves TLS with. They fit together. */
 export interface PortTls {
   readonly cert: Buffer;
   readonly key: Buffer;
@@ -32,7 +32,7 @@ export interface PortTls {
   readonly rejectUnauthorized: boolean;
 }
 
-/** Throws INVALID_ARG naming the option and the file that cannot be used, and why. */
+/** Throws INVALID_ARG that names the option, the unusable file and the reason. */
 export function readPortTls({ port, serverCert, serverKey, rootCert, mutual }: TlsFiles): PortTls {
   const cert = readPem(`${port}ServerCert`, serverCert);
   const key = readPem(`${port}ServerKey`, serverKey);

@@ -1,4 +1,4 @@
-// Which categories of endpoints want a header, and whether a request has it. One table per protocol, made once.
+// Which categories of endpoints require a header, and whether a request has it. Each protocol makes one table, once.
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 
@@ -34,7 +34,7 @@ interface Guard {
 export class RestrictedFeatures {
   readonly #guards = new Map<Category, Guard>();
 
-  /** `headerPrefix` is what the protocol puts before the keys in headers. Each category is in one restriction at most. */
+  /** `headerPrefix`: the protocol's prefix for keys in headers. Each category is in at most one restriction. */
   constructor(restrictions: readonly Restriction[], headerPrefix = '') {
     for (const { categories, key, value } of restrictions) {
       const guard = { key: headerPrefix + key, header: lowerCase(headerPrefix + key), digest: digest(value) };
@@ -42,17 +42,17 @@ export class RestrictedFeatures {
     }
   }
 
-  /** Whether requests for this category want a header at all. */
+  /** Whether requests for this category require a header. */
   has(category: Category): boolean {
     return this.#guards.has(category);
   }
 
-  /** The header that a request for this category lacks or has with another value; undefined when it may pass. */
+  /** The header that the request lacks or has with a wrong value; undefined when the request may pass. */
   missing(category: Category, header: (lowerCaseName: string) => string | undefined): string | undefined {
     const guard = this.#guards.get(category);
     if (guard === undefined) return undefined;
     const value = header(guard.header);
-    // Digests are of one length and tell nothing of the value, so that comparing takes the same time for every guess.
+    // Digests have one length and reveal nothing of the value, so every comparison takes the same time.
     return value !== undefined && timingSafeEqual(digest(value), guard.digest) ? undefined : guard.key;
   }
 }

@@ -1,8 +1,9 @@
-// The engine as every frontend sees it. Only data passes here, so that a frontend could live in another thread than the
-// engine. What is asked often is a snapshot that the engine keeps current; what is done seldom may come later.
+// The engine as every frontend sees it. Only data passes between them, so a frontend could live in another thread than the
+// engine. The engine keeps snapshots of frequent answers up to date. Rare answers may come later.
 
-import type { LoadParameters } from '../core/inference-server.js';
+import type { LoadingClient, LoadParameters } from '../core/client-loads.js';
 import type { ResolvedModel } from '../core/model-entry.js';
+import type { ModelVersion } from '../core/model-routes.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import type { SharedMemoryRange } from '../core/shared-memory/shared-memory-range.js';
 import type { LogSettings } from '../logger.js';
@@ -11,9 +12,10 @@ import type { ModelInferRequest } from '../model/exchange.js';
 import type { ModelStatistics } from '../model/model-statistics.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { SharedMemoryReference, SystemSharedMemoryRegion } from '../model/shared-memory.js';
-import type { TraceSettings, TraceUpdate } from '../model/traces.js';
+import type { TraceSettings, TraceUpdate } from '../observability/traces.js';
+import type { MeasuredMetrics } from './measured-metrics.js';
 
-/** An answer that an engine in the same thread gives at once. */
+/** An answer, which an engine in the same thread gives at once. */
 export type Later<T> = T | Promise<T>;
 
 export interface ServedCore {
@@ -24,24 +26,26 @@ export interface ServedCore {
   readonly exiting: boolean;
   isReady(): boolean;
   isModelReady(name: string, version: string): boolean;
-  /** Calls back soon after anything changed that readiness depends on, until the function that this gives is called. */
+  /** Calls `listener` soon after each change that may affect readiness. The function that it returns stops the calls. */
   onStateChange(listener: () => void): () => void;
-  /** Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG, as all that take a name and a version. */
+  /** The models' own routes: the version that answers each path. A change makes another map. */
+  readonly routes: ReadonlyMap<string, ModelVersion>;
+  /** Throws NOT_FOUND, UNAVAILABLE or INVALID_ARG, as do all methods that take a name and a version. */
   resolve(name: string, version: string): ResolvedModel;
-  /** Whether a load of a model still takes requests. */
-  serves(load: number): boolean;
   modelMetadata(
     name: string,
     version: string,
   ): { readonly config: CompleteModelConfig; readonly versions: readonly string[] };
-  /** Whether requests may be traced: frontends say then which trace they are in. */
+  /** Whether requests may be traced. If so, frontends say which trace a request is in. */
   readonly traces: boolean;
 
-  /** `load`: the model that the request was completed for. */
+  /** `load`: the load of the model that the request was completed for. */
   infer(request: ModelInferRequest, sink: ResponseSink, load?: number): InflightRequest;
 
+  /** Returns all figures that metrics show. */
+  measure(): MeasuredMetrics;
   statistics(name: string, version: string): Later<readonly ModelStatistics[]>;
-  loadModel(name: string, parameters: LoadParameters): Promise<void>;
+  loadModel(name: string, parameters: LoadParameters, client?: LoadingClient): Promise<void>;
   readonly models: {
     index(readyOnly: boolean): Later<readonly RepositoryModel[]>;
     unload(name: string): Later<void>;
@@ -50,7 +54,7 @@ export interface ServedCore {
   updateTraceSettings(model: string, update: TraceUpdate): Later<TraceSettings>;
   readonly logSettings: {
     readonly file: string;
-    /** Changes what is mentioned, and tells the result. */
+    /** Changes the given settings, and returns all of them. */
     update(settings: Partial<LogSettings>): Later<LogSettings>;
   };
   readonly sharedMemory: {
@@ -59,12 +63,12 @@ export interface ServedCore {
     unregisterAll(): Later<void>;
     regions(): Later<readonly SystemSharedMemoryRegion[]>;
     region(name: string): Later<SystemSharedMemoryRegion>;
-    /** A range for one request, which is read in the thread of the frontend. */
+    /** Opens a range for one request. The frontend's thread reads it. */
     use(reference: SharedMemoryReference): SharedMemoryRange;
   };
 }
 
-/** Goes on with what an engine answers, at once when it is here. */
+/** Passes an engine's answer to `use`, at once if the answer is here. */
 export function whenHere<T, R>(answer: Later<T>, use: (answer: T) => Later<R>): Later<R> {
   return answer instanceof Promise ? answer.then(use) : use(answer);
 }

@@ -1,12 +1,12 @@
-// The spans of one batch while its callable runs. Of one traced request the batch's span is that request's `compute`,
-// so that what the callable does belongs to the request's trace. Of several it can be in the trace of none of them: it
-// is a root of its own, `batch`, linked to each request, and each request's `compute` is linked to it.
+// The spans of one batch while its callable runs. With one traced request the batch's span is that request's `compute`, so
+// that the callable's work belongs to the request's trace. With several traced requests the batch's span, `batch`, is a
+// root of its own, because it cannot be in all their traces. It links to each request, and each `compute` links to it.
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { Logger } from '../model/logger.js';
-import type { Span } from '../model/span.js';
-import { epochNow } from '../model/traces.js';
+import type { Logger } from '../observability/logger.js';
+import type { Span } from '../observability/span.js';
+import { epochNow } from '../observability/traces.js';
 import type { HostResult } from './host-results.js';
 import {
   type ActiveContext,
@@ -25,7 +25,7 @@ interface TracedRequest {
 
 export interface SpannedBatch {
   readonly config: CompleteModelConfig;
-  /** By the requests' places; undefined for those that are not traced. At least one is. */
+  /** Each request's span, by its place; undefined for a request that is not traced. At least one request is. */
   readonly spans: readonly (Span | undefined)[];
   readonly rows: number;
   /** Gets a warning when spans fail. */
@@ -36,7 +36,7 @@ export class BatchSpans {
   /** The span of the batch. */
   readonly span: Span;
   readonly #requests: (TracedRequest | undefined)[];
-  /** Whether the batch's span is that of no request. */
+  /** Whether the batch's span is a root of its own, and not a request's `compute`. */
   readonly #isRoot: boolean;
   readonly #config: CompleteModelConfig;
   readonly #logger: Logger;
@@ -82,19 +82,19 @@ export class BatchSpans {
   /** Runs a part of the callable, with the batch's span as the active one. */
   readonly inside = <Result>(fn: () => Result): Result => this.#api.context.with(this.#active, fn);
 
-  /** The client of request `index` is gone. */
+  /** Notes that the client of request `index` is gone. */
   cancelled(index: number): void {
     makeSpans(this.#logger, () => this.#requests[index]?.span.addEvent('cancelled', epochNow()));
   }
 
-  /** Request `index` of a decoupled model has an answer. */
+  /** Notes an answer to request `index` of a decoupled model. */
   responded(index: number): void {
     const request = this.#requests[index];
     if (request === undefined || request.responses++ > 0) return;
     makeSpans(this.#logger, () => request.span.addEvent('first response', epochNow()));
   }
 
-  /** Request `index` has its outcome. */
+  /** Ends the spans of request `index`, which has its outcome. */
   ended(index: number, error: TritonError | undefined): void {
     const request = this.#requests[index];
     if (request === undefined) return;
@@ -113,7 +113,7 @@ export class BatchSpans {
     span.end(now);
   }
 
-  /** The callable is done with the batch: its requests that have not ended end by these results. */
+  /** Ends the batch's span when the callable is done. Requests that have not ended end with these results. */
   finish(results: readonly HostResult[]): void {
     for (let index = 0; index < results.length; index++) {
       const result = results[index]!;

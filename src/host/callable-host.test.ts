@@ -1,7 +1,8 @@
-// What whoever runs the server reads of callables that fail.
+// The log lines about failing callables, for the server's operator.
 import { describe, expect, it, vi } from 'vitest';
 
 import { stream } from '../callables/stream.js';
+import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { Callable } from '../model/callable.js';
 import { hostedCallable } from './callable-turns.js';
@@ -19,7 +20,9 @@ const REQUEST = {
 /** Runs one request, cancelled right away when asked, beside others that are not, and tells what was logged. */
 async function logOf(callable: unknown, { decoupled = false, cancelled = false, others = 0 } = {}) {
   const error = vi.fn<(message: string) => void>();
-  const logger = { error, verbose: () => undefined, warn: () => undefined, info: () => undefined };
+  const info = vi.fn<(message: string) => void>();
+  const verbose = vi.fn<(level: number, message: string) => void>();
+  const logger = { error, verbose, warn: () => undefined, info };
   const config = completeModelConfig(
     {
       modelName: 'm',
@@ -39,7 +42,11 @@ async function logOf(callable: unknown, { decoupled = false, cancelled = false, 
     );
     if (cancelled) execution.cancel(0);
   });
-  return { errors: error.mock.calls.map(([message]) => message) };
+  return {
+    errors: error.mock.calls.map(([message]) => message),
+    told: info.mock.calls.map(([message]) => message),
+    verbose: verbose.mock.calls.map(([, message]) => message),
+  };
 }
 
 const failing = async (_: unknown, { signal }: { readonly signal: AbortSignal }) => {
@@ -79,6 +86,25 @@ describe('the log of failures', () => {
       expect((await logOf(callable, { decoupled })).errors).toHaveLength(decoupled ? 0 : 1);
     },
   );
+
+  it('has one line for a refusal that the callable throws on purpose, and its stack where it is verbose', async () => {
+    const refusing = () => {
+      throw new TritonError('INVALID_ARG', 'no cats, please');
+    };
+    const { errors, told, verbose } = await logOf(refusing);
+    expect(errors).toEqual([]);
+    expect(told).toEqual(['the callable refused a request: INVALID_ARG: no cats, please']);
+    expect(verbose).toEqual([expect.stringMatching(/^the callable refused by .*no cats, please\n +at /)]);
+    expect((await logOf(refusing, { others: 2 })).told).toEqual([
+      'the callable refused 3 requests: INVALID_ARG: no cats, please',
+    ]);
+    const unable = () => {
+      throw new TritonError('UNAVAILABLE', 'no cats today');
+    };
+    expect((await logOf(unable)).errors).toEqual([
+      expect.stringMatching(/^the callable failed: .*no cats today\n +at /),
+    ]);
+  });
 
   it('has what fails a batch in which only some clients are gone', async () => {
     const callable = async () => Promise.reject(new RangeError('no such row'));

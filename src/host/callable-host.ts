@@ -1,5 +1,5 @@
-// Runs a user's callable on one batch and checks what it returns. Lives in whatever thread the callable
-// belongs to; used directly by InlineInstance and behind a channel by ChannelHost.
+// Runs a user's callable on one batch and checks its results. It lives in the callable's thread. InlineInstance uses it
+// directly, and ChannelHost behind a channel.
 
 import { logTextOf, reworded, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
@@ -11,15 +11,19 @@ import { marksOf } from '../model/decorated.js';
 import { type HostedRequest, inputsInOrder, isInferenceRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
 import { isolatingFailures } from '../model/isolated-failures.js';
-import type { Logger } from '../model/logger.js';
+import { logFailure } from '../model/log-failure.js';
+import type { Logger } from '../observability/logger.js';
 import { withLostObject } from '../model/lost-object.js';
 import type { ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
+import type { SequenceEndReason } from '../model/sequence-batching.js';
+import type { SequenceStateSource } from '../model/sequence-state-source.js';
 import type { RowFailure } from '../model/row-failures.js';
-import type { BatchTraces } from '../model/traces.js';
 import type { BatchSpans } from './batch-spans.js';
+import { executeSequences } from './execute-sequences.js';
 import { HostContext } from './host-context.js';
+import type { HostBatch, HostExecution } from './host-execution.js';
 import {
   awaitEach,
   expectResults,
@@ -30,52 +34,46 @@ import {
   Rejected,
   type ResolvedResult,
 } from './host-results.js';
+import { HostedSequences } from './hosted-sequences.js';
 import { MetricsRecorder } from './metrics-recorder.js';
 import type { RequestTracing } from './request-tracing.js';
 import { runSteps } from './run-steps.js';
 
-/** A batch that the callable is working on. */
-export interface HostExecution {
-  /** The client of request `index` is gone. */
-  cancel(index: number): void;
-  /** All are gone. */
-  cancelAll(): void;
-}
-
-/** What some batches have. */
-export interface HostBatch {
-  /** Of decoupled models: where the answers go as they come. */
-  readonly stream?: HostStream | undefined;
-  /** The models on whose behalf the batch runs. */
-  readonly callers?: readonly string[] | undefined;
-  /** Where any of the requests is traced. */
-  readonly traces?: BatchTraces | undefined;
-}
-
-/** What a callable's host is given by whoever hosts it. */
+/** Services that a callable's host gets from InlineInstance or ChannelHost. */
 export interface HostServices {
   readonly logger: Logger;
-  /** Told, after the answers, that no further inference is possible. */
+  /** Called after the answers, when no further inference is possible. */
   readonly onUnrecoverable?: ((error: TritonError) => void) | undefined;
   /** Makes the spans of traced requests; undefined where nothing is traced. */
   readonly tracing?: RequestTracing | undefined;
+  /** Makes an object for each sequence. */
+  readonly state?: SequenceStateSource | undefined;
 }
 
 export class CallableHost {
+  /** The model's config as the callable sees it. */
   readonly #config: CompleteModelConfig;
+  /** The model's config as clients see it. */
+  readonly #served: CompleteModelConfig;
+  /** Set where the model batches by sequences. */
+  readonly #sequences: HostedSequences | undefined;
   readonly #callable: Callable;
   readonly #infer: ReturnType<typeof isolatingFailures>;
   readonly #services: HostServices;
   /** Whether the callable gets the rows of all requests as one. */
   readonly joinsRows: boolean;
-  /** What the callable records; whoever sends its results takes it along. */
+  /** The callable's own metrics. The sender of its results takes them along. */
   readonly metrics = new MetricsRecorder();
   /** Makes the callable's calls of other models. */
-  caller: ModelCaller = (call) =>
-    Promise.reject(new TritonError('UNAVAILABLE', `model '${call.modelName}' cannot be called from here`));
+  caller: ModelCaller = ({ modelName }, sink) => {
+    sink.failed(new TritonError('UNAVAILABLE', `model '${modelName}' cannot be called from here`));
+    return () => undefined;
+  };
 
   constructor(config: CompleteModelConfig, callable: Callable, services: HostServices) {
-    this.#config = config;
+    this.#served = config;
+    this.#sequences = config.sequenceBatching && new HostedSequences(config, services.state, services.logger);
+    this.#config = this.#sequences?.config ?? config;
     this.#services = services;
     this.#callable = callable;
     this.joinsRows = marksOf(functionOf(callable)).some(({ decorator }) => decorator === 'batch');
@@ -84,13 +82,29 @@ export class CallableHost {
   }
 
   /**
-   * `done` is called before this returns when the callable is synchronous. A decoupled model answers through
-   * `stream`, whose requests have all ended when `done` is called.
+   * Calls `done` before it returns when the callable is synchronous. A decoupled model answers through `stream`; all its
+   * requests have ended when `done` is called.
    */
   execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
+    const sequences = this.#sequences;
+    if (sequences === undefined) return this.#execute(requests, done, batch);
+    return executeSequences(sequences, requests, { done, batch, execute: this.#execute.bind(this) });
+  }
+
+  /** See `endSequence` of ModelInstance. */
+  endSequence(serial: number, reason: SequenceEndReason): void {
+    this.#sequences?.end(serial, reason);
+  }
+
+  /** Ends all sequences, because nobody asks for them any more. */
+  endSequences(): void {
+    this.#sequences?.endAll();
+  }
+
+  #execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
     const { stream, callers = [], traces } = batch;
     const { logger, tracing } = this.#services;
-    // Not called on this object: a function of the user's gets no `this` of ours.
+    // Taken off this object, so that the user's function does not get it as `this`.
     const infer = this.#infer;
     const spans = traces && tracing?.begin({ config: this.#config, requests, traces, logger });
     const span = spans?.span;
@@ -121,10 +135,12 @@ export class CallableHost {
     let result: unknown;
     let pending: Promise<unknown> | undefined;
     try {
-      // What comes after it is not the callable's, and runs outside of its span.
-      const call = () => infer(context.requests, context, ranAlone);
-      result = spans === undefined ? call() : spans.inside(call);
-      // Promise.resolve, because a thenable of the user's may call back twice, or throw.
+      // Only the callable runs within its span; later code is not the callable's.
+      result =
+        spans === undefined
+          ? infer(context.requests, context, ranAlone)
+          : spans.inside(() => infer(context.requests, context, ranAlone));
+      // Promise.resolve, because the user's thenable may call back twice, or throw.
       if (isPromiseLike(result)) pending = Promise.resolve(result).then(awaitEach);
       else if (hasPromise(result)) pending = awaitEach(result);
     } catch (error) {
@@ -145,7 +161,7 @@ export class CallableHost {
     context: HostContext,
     { stream, done, startedAt, spans }: StreamRun,
   ): Promise<void> {
-    // Errors that were results: what there is to say of them has been said.
+    // Errors of results. They need no further line in the log.
     const told = new Set<TritonError | undefined>();
     const resolve = (result: unknown, index: number) => {
       const resolved = this.#resolveOne(result, requests[index]!);
@@ -161,9 +177,10 @@ export class CallableHost {
       return errors;
     };
     const noticing: HostStream = {
-      respond: (index, outputs, parameters) => {
+      respond: (index, outputs, more) => {
         spans?.responded(index);
-        return stream.respond(index, outputs, parameters);
+        if (more?.final === true) spans?.ended(index, undefined);
+        return stream.respond(index, outputs, more);
       },
       end: (index, thrown) => {
         const error = thrown && withLostObject(thrown, this.#callable);
@@ -173,7 +190,7 @@ export class CallableHost {
         stream.end(index, error);
       },
     };
-    // The answers have gone; nothing is left to say in the results.
+    // The answers have been sent, so the results are empty.
     let results: readonly HostResult[] = requests.map(() => []);
     try {
       const inside = spans?.inside;
@@ -202,7 +219,7 @@ export class CallableHost {
     return requests.map((request) => (request.failure === undefined ? told : this.#rowError(request, request.failure)));
   }
 
-  /** What a request fails with because of one of its rows. */
+  /** Makes the error of a request that fails because of one of its rows. */
   #rowError(request: HostedRequest, { row, error: thrown }: RowFailure): TritonError {
     const error = TritonError.from(thrown);
     this.#notice(thrown);
@@ -210,23 +227,24 @@ export class CallableHost {
     return request.rows === 1 ? error : reworded(error, `row ${row}: ${error.message}`);
   }
 
-  /** The client gets the message; the stack is for whoever runs the server. */
+  /** Logs a failure for the server's operator. The client gets only the message. */
   #logFailure(error: TritonError, requests: readonly HostedRequest[]): void {
-    const line = `the callable failed: ${logTextOf(error)}`;
-    // With nobody left to answer to, an error is how most callables follow their signal: no failure of theirs.
-    if (requests.every(({ aborted }) => aborted)) this.#services.logger.verbose(1, line);
-    else this.#services.logger.error(line);
+    const { logger } = this.#services;
+    // When all clients are gone, most callables throw to follow their signal: that is not a failure.
+    if (!requests.every(({ aborted }) => aborted)) logFailure(logger, error, requests.length);
+    else logger.verbose(1, `the callable failed: ${logTextOf(error)}`);
   }
 
   #resolve(result: unknown, requests: readonly HostedRequest[]): Resolved {
     try {
       const list = expectResults(result, requests.length, this.#config.name);
       let parameters: (Parameters | undefined)[] | undefined;
-      const results = requests.map((request, index) => {
-        const { outcome, parameters: own } = this.#resolveOne(list[index], request);
-        if (own !== undefined) (parameters ??= requests.map(() => undefined))[index] = own;
-        return outcome;
-      });
+      const results: HostResult[] = [];
+      for (let index = 0; index < requests.length; index++) {
+        const { outcome, more } = this.#resolveOne(list[index], requests[index]!);
+        if (more?.parameters !== undefined) (parameters ??= requests.map(() => undefined))[index] = more.parameters;
+        results.push(outcome);
+      }
       return { results, parameters };
     } catch (error) {
       return { results: this.#failAll(error, requests), parameters: undefined };
@@ -236,50 +254,52 @@ export class CallableHost {
   #resolveOne(result: unknown, request: HostedRequest): ResolvedResult {
     if (request.failure !== undefined) {
       disownPromises(result);
-      return { outcome: this.#rowError(request, request.failure), parameters: undefined };
+      return { outcome: this.#rowError(request, request.failure), more: undefined };
     }
+    // Without a decoupled model's answers nobody gets the outputs of a step that is not the last one.
+    if (request.isRescheduled && (result === undefined || result === null)) return { outcome: [], more: undefined };
     try {
       if (result instanceof Rejected) return this.#failOne(result.reason, request);
       if (TritonError.is(result)) {
         this.#notice(result);
-        return { outcome: withLostObject(TritonError.from(result), this.#callable), parameters: undefined };
+        return { outcome: withLostObject(TritonError.from(result), this.#callable), more: undefined };
       }
-      const parameters = InferenceResponse.is(result)
-        ? checkParameters(result.parameters, this.#config.name)
-        : undefined;
-      const given = InferenceResponse.is(result) ? result.outputs : result;
+      const more = InferenceResponse.is(result) ? result : undefined;
+      if (more !== undefined) checkParameters(more.parameters, this.#config.name);
+      const given = more === undefined ? result : more.outputs;
       const outputs = isInferenceRequest(given) ? this.#asOutputs(given) : given;
       const { requestedOutputs, rows } = request;
       const failRow = (row: number, error: Error) => request.failRow(row, error);
       const outcome = resolveOutputs(outputs, this.#config, rows, { requestedOutputs, failRow });
       return {
         outcome: request.failure === undefined ? outcome : this.#rowError(request, request.failure),
-        parameters,
+        more,
       };
     } catch (thrown) {
       disownPromises(result);
       const error = TritonError.from(thrown);
-      // What is wrong with a result says so; what somebody threw has a stack.
+      // The message of a faulty result says enough. A thrown value needs its stack too.
       if (error !== thrown) return this.#failOne(thrown, request);
       this.#services.logger.error(error.message);
-      return { outcome: error, parameters: undefined };
+      return { outcome: error, more: undefined };
     }
   }
 
   #failOne(thrown: unknown, request: HostedRequest): ResolvedResult {
-    return { outcome: this.#failAll(thrown, [request])[0]!, parameters: undefined };
+    return { outcome: this.#failAll(thrown, [request])[0]!, more: undefined };
   }
 
-  /** A request that is returned stands for its inputs, matched to the outputs by position. */
+  /** A returned request stands for its inputs, matched to the outputs by position. */
   #asOutputs(request: InferenceRequest): unknown[] {
-    const { inputs, outputs, name } = this.#config;
+    const { inputs, outputs, name } = this.#served;
     if (inputs.length !== outputs.length) {
       throw new TritonError(
         'INTERNAL',
         `model '${name}' returned a request for its result, but has ${inputs.length} inputs and ${outputs.length} outputs`,
       );
     }
-    return inputsInOrder(request, inputs);
+    const listed = inputsInOrder(request, inputs);
+    return this.#config.outputs.map((_, index) => listed[index]);
   }
 }
 
@@ -318,12 +338,11 @@ function cancellation(
   };
 }
 
-function checkParameters(parameters: Parameters | undefined, model: string): Parameters | undefined {
+function checkParameters(parameters: Parameters | undefined, model: string): void {
   for (const [name, value] of Object.entries(parameters ?? {})) {
     if (!['string', 'boolean', 'number', 'bigint'].includes(typeof value)) {
       const message = `model '${model}' gave a response parameter '${name}' that is a ${typeof value}, expected a string, boolean or number`;
       throw new TritonError('INTERNAL', message);
     }
   }
-  return parameters;
 }

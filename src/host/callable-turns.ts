@@ -1,18 +1,22 @@
-// Sees to it that a callable has no more batches at a time than its model says, whoever asks for them: a server that has
-// died leaves executions behind of which the one in its place knows nothing, and so does a load that replaces another.
+// Limits how many batches a callable has at a time to the number that its model says, for all servers together. A server
+// that dies leaves executions behind, and its replacement does not know of them. A load that replaces another does the
+// same.
 
 import type { Callable } from '../model/callable.js';
-import type { HostExecution } from './callable-host.js';
+import type { SequenceStateSource } from '../model/sequence-state-source.js';
+import type { HostExecution } from './host-execution.js';
 
-/** A callable, and who may have it. */
+/** A callable, and the turns in which servers may use it. */
 export interface HostedCallable {
   readonly callable: Callable;
   readonly turns: CallableTurns;
+  /** Makes an object for each sequence. */
+  readonly state?: SequenceStateSource | undefined;
 }
 
-/** `concurrency`: how many batches it may have at a time. */
-export function hostedCallable(callable: Callable, concurrency: number): HostedCallable {
-  return { callable, turns: new CallableTurns(concurrency) };
+/** `concurrency` is the number of batches that the callable may have at a time. */
+export function hostedCallable(callable: Callable, concurrency: number, state?: SequenceStateSource): HostedCallable {
+  return { callable, turns: new CallableTurns(concurrency), state };
 }
 
 export class CallableTurns {
@@ -29,26 +33,25 @@ export class CallableTurns {
     return this.#running > 0;
   }
 
-  /** Calls `execute` when there is room for a batch, usually at once; `ended` is to be called once, when the batch has ended. */
+  /** Calls `execute` when there is room for a batch, usually at once. `execute` must call `ended` once, when the batch has ended. */
   begin(execute: (ended: () => void) => HostExecution): HostExecution {
-    const ended = () => this.#next();
     if (this.#running < this.#concurrency) {
       this.#running++;
-      return execute(ended);
+      return execute(this.#ended);
     }
     const waiting = new WaitingExecution();
-    this.#waiting.push(() => waiting.begin(execute(ended)));
+    this.#waiting.push(() => waiting.begin(execute(this.#ended)));
     return waiting;
   }
 
-  #next(): void {
+  readonly #ended = (): void => {
     const begin = this.#waiting.shift();
     if (begin === undefined) this.#running--;
     else begin();
-  }
+  };
 }
 
-/** An execution that may have to wait; who is cancelled before it begins is cancelled when it does. */
+/** An execution that may have to wait. A request that is cancelled before it begins is cancelled when it begins. */
 export class WaitingExecution implements HostExecution {
   #begun: HostExecution | undefined;
   readonly #gone: number[] = [];

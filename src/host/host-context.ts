@@ -1,15 +1,18 @@
-// The context of one batch, for the callable: made once per batch, its signal only when asked for.
+// The context of one batch, for the callable. It is made once per batch, and its signal only on first use.
 
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { failRow, type HostedRequest, parametersOf, requestsByRow } from '../model/inference-request.js';
-import type { Logger } from '../model/logger.js';
-import type { Metrics } from '../model/metrics.js';
+import { failRow, type HostedRequest, parametersOf, requestsByRow, reschedule } from '../model/inference-request.js';
+import { expectIterative } from '../model/reschedule.js';
+import type { Logger } from '../observability/logger.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
 import { requestedByAny } from '../model/requested-outputs.js';
-import type { Span } from '../model/span.js';
-import type { TraceContext } from '../model/traces.js';
+import { AbortSource } from '../lifecycle/abort-source.js';
+import type { Span } from '../observability/span.js';
+import type { TraceContext } from '../observability/traces.js';
+import { urgencyOf } from '../model/urgency.js';
 import { typedModel } from '../model/typed-model.js';
 import { hostModels } from './host-models.js';
 
@@ -26,7 +29,7 @@ export interface ContextServices {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly calling: BatchCalls;
-  /** Of a traced batch. */
+  /** The span of a traced batch. */
   readonly span: Span | undefined;
 }
 
@@ -35,7 +38,7 @@ export class HostContext implements InferenceContext {
   readonly logger: Logger;
   readonly metrics: Metrics;
   readonly span: Span | undefined;
-  /** A list of the callable's own, which it may change: the host's stays as it is. */
+  /** The callable's own list, which it may change without changing the host's list. */
   readonly requests: readonly InferenceRequest[];
   readonly #requests: readonly HostedRequest[];
   readonly #calling: BatchCalls;
@@ -43,6 +46,8 @@ export class HostContext implements InferenceContext {
   #rowParameters: readonly Parameters[] | undefined;
   #models: CallableModels | undefined;
   #controller: AbortController | undefined;
+  /** The signal of calls, which costs less than the users' signal. */
+  #gone: AbortSource | undefined;
 
   constructor(
     modelConfig: CompleteModelConfig,
@@ -74,9 +79,25 @@ export class HostContext implements InferenceContext {
     return (this.#rowParameters ??= parametersOf(this.requestOfRow));
   }
 
+  get sequences(): InferenceContext['sequences'] {
+    return this.requestOfRow.map(({ sequence }) => sequence);
+  }
+
+  get sequence(): InferenceContext['sequence'] {
+    return this.#requests[0]?.sequence;
+  }
+
   /** Bound to the context, so that callables may take it apart. */
   get failRow(): InferenceContext['failRow'] {
     return (row, error) => failRow(this.#requests, row, error);
+  }
+
+  /** Bound to the context, so that callables may take it apart. */
+  get reschedule(): InferenceContext['reschedule'] {
+    return (row = 0) => {
+      expectIterative(this.modelConfig);
+      reschedule(this.#requests, row);
+    };
   }
 
   get requestedOutputs(): readonly string[] {
@@ -86,7 +107,15 @@ export class HostContext implements InferenceContext {
   get models(): CallableModels {
     if (this.#models !== undefined) return this.#models;
     const { caller, callers, traceContext } = this.#calling;
-    const calling = { caller, callers: [...callers, this.modelName], signal: this.signal, traceContext };
+    const gone = (this.#gone = new AbortSource());
+    this.abortWhenAllGone();
+    const calling = {
+      caller,
+      callers: [...callers, this.modelName],
+      gone,
+      traceContext,
+      urgency: urgencyOf(this.#requests),
+    };
     return (this.#models = hostModels(calling));
   }
 
@@ -103,8 +132,11 @@ export class HostContext implements InferenceContext {
     return this.#controller.signal;
   }
 
-  /** A request was cancelled: when it was the last one, nobody wants the batch any more. */
+  /** Called after a request was cancelled. Aborts the batch when all its requests are gone. */
   abortWhenAllGone(): void {
-    if (this.#controller !== undefined && this.#requests.every((request) => request.aborted)) this.#controller.abort();
+    if (this.#controller === undefined && this.#gone === undefined) return;
+    if (!this.#requests.every((request) => request.aborted)) return;
+    this.#controller?.abort();
+    this.#gone?.abort();
   }
 }

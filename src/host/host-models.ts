@@ -1,15 +1,24 @@
-// What a callable has of the server's other models: `context.models.Name.infer(…)`.
+// Gives a callable the server's other models: `context.models.Name.infer(…)`.
 
-import { invalidArg } from '../errors.js';
-import { checkMembers, expectObject } from '../model/check.js';
+import { invalidArg, TritonError } from '../errors.js';
+import { checkMembers, expectInteger, expectObject } from '../checks/check.js';
 import type { InferTensor } from '../model/exchange.js';
 import { isInputList } from '../model/input-list.js';
-import type { CallableModel, CallableModels, ModelCall, ModelCaller, ModelCallOptions } from '../model/model-calls.js';
+import type {
+  CallableModel,
+  CallableModels,
+  CallSink,
+  ModelCall,
+  ModelCaller,
+  ModelCallOptions,
+} from '../model/model-calls.js';
 import { foreignTensor } from '../model/tensor-from-value.js';
-import type { TraceContext } from '../model/traces.js';
-import { withSignals } from '../model/with-signals.js';
-import { dtypeOf, DTYPES } from '../tensor/dtype.js';
-import { decodeRaw, encodeRaw } from '../tensor/raw.js';
+import type { Urgency } from '../model/urgency.js';
+import type { TraceContext } from '../observability/traces.js';
+import type { AbortSource } from '../lifecycle/abort-source.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
+import { type DataOf, type Dtype, dtypeOf, DTYPES } from '../tensor/dtype.js';
+import { decodeRaw, encodeRaw, rawByteLength, writeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import { ResponseQueue } from './response-queue.js';
 
@@ -18,14 +27,21 @@ export interface CallingBatch {
   /** The models on whose behalf the batch runs, itself last. */
   readonly callers: readonly string[];
   /** Aborts when the batch's clients are gone. */
-  readonly signal: AbortSignal;
+  readonly gone: AbortSource;
+  /** The urgency of calls that name none of their own. */
+  readonly urgency: Urgency;
   /** The trace that a call made now belongs to; undefined where nothing is traced. */
   readonly traceContext: (() => TraceContext | undefined) | undefined;
 }
 
-const OPTIONS = ['parameters', 'modelVersion', 'outputs', 'signal'];
+const OPTIONS = ['parameters', 'modelVersion', 'outputs', 'priority', 'timeoutMicroseconds', 'signal'];
+const MAX_UINT32 = 2 ** 32 - 1;
+/** Smaller inputs share memory. Allocating memory for each takes longer than to copy it again. */
+const LEAST_ALONE_BYTES = 4096;
+/** Stands for all outputs. */
+const ALL: readonly string[] = [];
 
-/** Any name is there: whether the model exists is for the server to say. */
+/** Has a member for any name, because only the server knows which models exist. */
 export function hostModels(batch: CallingBatch): CallableModels {
   return new Proxy<Record<string, CallableModel>>(Object.create(null) as Record<string, CallableModel>, {
     get: (_target, name) => (typeof name === 'string' ? hostModel(name, batch) : undefined),
@@ -34,32 +50,75 @@ export function hostModels(batch: CallingBatch): CallableModels {
 
 function hostModel(modelName: string, batch: CallingBatch): CallableModel {
   return {
-    async infer(inputs, options = {}) {
-      const call = callOf(modelName, { inputs, options, batch });
-      const signals = [batch.signal, options.signal];
-      return tensorsOf(await withSignals(signals, (signal) => batch.caller(call, { signal })));
-    },
+    infer: (inputs, options = {}) =>
+      new Promise((resolve, reject) => {
+        const call = callOf(modelName, { inputs, options, batch });
+        make(
+          call,
+          { batch, signal: options.signal },
+          {
+            answered: (outputs) => resolve(tensorsOf(outputs)),
+            failed: reject,
+          },
+        );
+      }),
     async *stream(inputs, options = {}) {
       const call = callOf(modelName, { inputs, options, batch });
       const responses = new ResponseQueue<readonly InferTensor[]>();
-      const left = new AbortController();
-      const signals = [batch.signal, options.signal, left.signal];
-      const onResponse = (outputs: readonly InferTensor[]) => responses.push(outputs);
-      withSignals(signals, (signal) => batch.caller(call, { signal, onResponse })).then(
-        () => responses.end(),
-        (error: unknown) => responses.fail(error),
+      const cancel = make(
+        call,
+        { batch, signal: options.signal },
+        {
+          onResponse: (outputs) => responses.push(outputs),
+          answered: () => responses.end(),
+          failed: (error) => responses.fail(error),
+        },
       );
       try {
         for (let next = await responses.next(); next.done !== true; next = await responses.next()) {
           yield tensorsOf(next.value);
         }
       } finally {
-        // Whoever leaves the loop wants no more.
+        // The caller has left the loop and wants no more responses.
         responses.close();
-        left.abort();
+        cancel();
       }
     },
   };
+}
+
+interface Making {
+  readonly batch: CallingBatch;
+  /** The call's own signal. */
+  readonly signal: AbortSignal | undefined;
+}
+
+/** Makes a call that either signal cancels. Returns the function that cancels it. */
+function make(call: ModelCall, { batch: { caller, gone }, signal }: Making, sink: CallSink): () => void {
+  if (gone.aborted || signal?.aborted === true) {
+    sink.failed(new TritonError('CANCELLED', `the call of model '${call.modelName}' was cancelled`));
+    return () => undefined;
+  }
+  let isEnded = false;
+  let unfollow: readonly (() => void)[] = [];
+  const ends = () => {
+    isEnded = true;
+    for (const each of unfollow) each();
+  };
+  const cancel = caller(call, {
+    onResponse: sink.onResponse,
+    answered: (outputs) => {
+      ends();
+      sink.answered(outputs);
+    },
+    failed: (error) => {
+      ends();
+      sink.failed(error);
+    },
+  });
+  if (!isEnded)
+    unfollow = signal === undefined ? [gone.follow(cancel)] : [gone.follow(cancel), followSignal(signal, cancel)];
+  return cancel;
 }
 
 interface Asked {
@@ -68,26 +127,53 @@ interface Asked {
   readonly batch: CallingBatch;
 }
 
-function callOf(modelName: string, { inputs, options, batch }: Asked): ModelCall {
+/** Builds a call. Throws INTERNAL for an invalid one: a mistake of the calling model, not of its client. */
+function callOf(modelName: string, asked: Asked): ModelCall {
+  try {
+    return readCall(modelName, asked);
+  } catch (thrown) {
+    const { message } = TritonError.from(thrown);
+    throw new TritonError('INTERNAL', message, { cause: thrown });
+  }
+}
+
+function readCall(modelName: string, { inputs, options, batch }: Asked): ModelCall {
   if (!isInputList(inputs)) expectObject(inputs, `inputs for model '${modelName}'`);
-  checkMembers(options, OPTIONS, `a call of model '${modelName}'`);
+  const where = `a call of model '${modelName}'`;
+  checkMembers(options, OPTIONS, where);
   const tensors = Object.entries<unknown>(inputs).map(([name, tensor]) => {
     const { dtype, data, shape } = asTensor(tensor, `input '${name}' for model '${modelName}'`);
-    // A copy: the caller may go on changing its tensor.
-    return { name, datatype: DTYPES[dtype].datatype, shape: [...shape], bytes: encodeRaw(dtype, data) };
+    return { name, datatype: DTYPES[dtype].datatype, shape: shape.slice(), bytes: copyOf(dtype, data) };
   });
   return {
     modelName,
     modelVersion: options.modelVersion === undefined ? '' : String(options.modelVersion),
     parameters: options.parameters,
     inputs: tensors,
-    outputs: options.outputs ?? [],
+    outputs: options.outputs ?? ALL,
+    priority: expectInteger(options.priority ?? batch.urgency.priority, 0, MAX_UINT32, `priority of ${where}`),
+    timeoutMicroseconds: expectInteger(
+      options.timeoutMicroseconds ?? batch.urgency.timeoutMicroseconds,
+      0,
+      Number.MAX_SAFE_INTEGER,
+      `timeoutMicroseconds of ${where}`,
+    ),
     callers: batch.callers,
     traceContext: batch.traceContext?.(),
   };
 }
 
-function asTensor(value: unknown, what: string): Tensor {
+/** A copy, because the caller may go on changing its tensor. */
+function copyOf(dtype: Dtype, data: DataOf[Dtype]): Uint8Array {
+  const length = rawByteLength(dtype, data);
+  if (length >= LEAST_ALONE_BYTES) return encodeRaw(dtype, data);
+  // Of Node's pool.
+  const bytes = Buffer.allocUnsafe(length);
+  writeRaw(dtype, data, bytes, 0);
+  return bytes;
+}
+
+function asTensor(value: unknown, what: string): Tensor<Dtype> {
   if (Tensor.is(value)) return value;
   const foreign = foreignTensor(value, what);
   if (foreign !== undefined) return foreign;
@@ -95,10 +181,10 @@ function asTensor(value: unknown, what: string): Tensor {
 }
 
 function tensorsOf(outputs: readonly InferTensor[]): Readonly<Record<string, Tensor>> {
-  return Object.fromEntries(
-    outputs.map(({ name, datatype, shape, bytes }) => {
-      const dtype = dtypeOf(datatype);
-      return [name, new Tensor(dtype, decodeRaw(dtype, bytes), shape)];
-    }),
-  );
+  const tensors: Record<string, Tensor> = {};
+  for (const { name, datatype, shape, bytes } of outputs) {
+    const dtype = dtypeOf(datatype);
+    tensors[name] = new Tensor(dtype, decodeRaw(dtype, bytes), shape);
+  }
+  return tensors;
 }

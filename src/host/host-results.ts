@@ -1,43 +1,50 @@
-// What a callable's results are, from what it returns to what is checked, and where they go: shared by what runs ordinary
-// callables and what runs streams.
+// The types of a callable's results, from the returned value to the checked result, and of the places where they go.
+// The code for ordinary callables and the code for streams share them.
 
 import { TritonError } from '../errors.js';
 import { isPromiseLike } from '../model/awaitable.js';
+import type { InferenceResponseOptions } from '../model/inference-response.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 
-/** What became of one request: its outputs, or why it failed. */
+/** The result of one request: its outputs, or why it failed. */
 export type HostResult = ResolvedOutputs | TritonError;
 
-/** What the callable took for a batch, in milliseconds. */
+/** Stands in the place of the result of a request that is to be executed again. */
+export const RESCHEDULED: ResolvedOutputs = Object.freeze([]) as unknown as ResolvedOutputs;
+
+/** The callable's time for a batch, in milliseconds. */
 export interface HostTimes {
   readonly inferMs: number;
-  /** Of a batch that failed and ran again, what each request took alone; undefined in the place of one that did not run. */
+  /** After a batch failed and ran again: the time of each request alone, undefined for a request that did not run. */
   readonly aloneMs?: readonly (number | undefined)[] | undefined;
 }
 
-/** Called once, and must not throw. */
+/** The host calls it once. It must not throw. */
 export type HostDone = (
   results: readonly HostResult[],
   times: HostTimes,
   parameters?: readonly (Parameters | undefined)[],
 ) => void;
 
-/** Where the answers of a decoupled model's callable go as they come. */
+/** Takes the answers of a decoupled model's callable as they come. */
 export interface HostStream {
-  /** An answer to request `index`, copied before this returns. A promise: its reader is slow. */
-  respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void>;
-  /** Request `index` has had all its answers, or failed. */
+  /**
+   * Takes an answer to request `index`, and copies it before it returns. A final one ends the request. Returns a promise when the
+   * reader is slow.
+   */
+  respond(index: number, outputs: ResolvedOutputs, more: InferenceResponseOptions | undefined): void | Promise<void>;
+  /** Ends request `index`, which has had all its answers or failed. */
   end(index: number, error?: TritonError): void;
 }
 
-/** What a result of the callable's means, and the parameters that came with it. */
+/** The checked form of a callable's result, and what an InferenceResponse says beside it. */
 export interface ResolvedResult {
   readonly outcome: HostResult;
-  readonly parameters: Parameters | undefined;
+  readonly more: InferenceResponseOptions | undefined;
 }
 
-/** A callable's list of results. Throws INTERNAL when it is none, or of another length. */
+/** Returns a callable's list of results. Throws INTERNAL when it is not a list, or has another length. */
 export function expectResults(result: unknown, count: number, model: string): readonly unknown[] {
   if (!Array.isArray(result)) {
     const got = result === null || typeof result !== 'object' ? String(result) : 'an object';
@@ -50,10 +57,10 @@ export function expectResults(result: unknown, count: number, model: string): re
   return result;
 }
 
-// Lists of results with promises in the places of requests, as an asynchronous function per request makes them. Left
-// alone, one that is rejected would be nobody's and end the process.
+// Lists of results may have promises in the places of requests: an asynchronous function per request makes such lists. If
+// nobody handled a rejected promise of the list, it would end the process.
 
-/** In the place of a promise that was rejected. */
+/** Takes the place of a rejected promise. */
 export class Rejected {
   readonly reason: unknown;
 
@@ -67,7 +74,7 @@ export function hasPromise(result: unknown): result is readonly unknown[] {
   return Array.isArray(result) && result.some(isPromiseLike);
 }
 
-/** Where a list has promises, as an asynchronous function per request makes them, waits for each: one may fail alone. */
+/** Waits for each promise in a list of results, because each may fail alone. */
 export async function awaitEach(result: unknown): Promise<unknown> {
   if (!hasPromise(result)) return result;
   const settled = await Promise.allSettled(result);

@@ -1,14 +1,19 @@
-// Imports a module of the user's in an instance's thread: JavaScript, and TypeScript with the tsx that the program runs
-// under, else as Node does where it strips types, else with jiti or tsx, which are optional peers.
+// Imports a user's module, JavaScript or TypeScript, in an instance's thread. TypeScript is read with the tsx that the
+// program runs under, else by Node where it strips types, else with jiti or tsx, which are optional peers.
 
 import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
+import { createRequire } from 'node:module';
+import { basename } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { TritonError } from '../errors.js';
+import { missingModuleType } from './module-type.js';
+import { findsPackage, offerOwnPackage, ownPackageAliases } from './own-package.js';
+import { tsxApiOf } from './running-tsx.js';
 
 type Module = Readonly<Record<string, unknown>>;
 
-/** What Node says of TypeScript that it does not load: none at all, not with that syntax, not in node_modules. */
+/** Node's codes for TypeScript that it does not load: none at all, not with that syntax, not in node_modules. */
 const REFUSALS = [
   'ERR_UNKNOWN_FILE_EXTENSION',
   'ERR_UNSUPPORTED_TYPESCRIPT_SYNTAX',
@@ -16,30 +21,62 @@ const REFUSALS = [
 ];
 const TYPESCRIPT_FILE = /\.[cm]?tsx?$/;
 
-/** `tsx` is the URL of its API when the program runs under tsx. */
+/**
+ * Imports a module. `tsx` is the URL of tsx's API when the program runs under tsx. Rejects with INVALID_ARG for an ES
+ * module that is not declared as one, and with UNSUPPORTED for TypeScript that nothing here loads. An error that the
+ * module throws passes through.
+ */
 export async function importModule(url: string, tsx: string | undefined): Promise<Module> {
   const source = sourceOf(url);
+  return importSource(source, tsx).catch((error: unknown) => {
+    throw missingModuleType(error, source) ?? error;
+  });
+}
+
+async function importSource(source: string, tsx: string | undefined): Promise<Module> {
+  offerOwnPackage(source);
   if (tsx !== undefined && TYPESCRIPT_FILE.test(new URL(source).pathname)) {
-    ((await import(tsx)) as TsxApi).register();
-    return import(source) as Promise<Module>;
+    ((await importFrom(tsx)) as TsxApi).register();
+    return importFrom<Module>(source);
   }
   try {
-    return (await import(source)) as Module;
+    return await importFrom<Module>(source);
   } catch (error) {
-    const refused = refusedFile(error, source);
-    if (refused === undefined) throw error;
-    return importWithHelper(source, refused, error);
+    const refusal = refusalOf(error, source);
+    if (refusal === undefined) throw error;
+    return importWithHelper(source, refusal, error);
   }
 }
 
-/** Where there is no JavaScript of that name but TypeScript, that: one URL for the sources and for what is compiled. */
+/** Returns the TypeScript file where the JavaScript of that name is missing: one URL serves the sources and the compiled code. */
 function sourceOf(url: string): string {
   if (existsSync(fileURLToPath(url))) return url;
   const source = url.replace(/\.([cm]?)js(?=$|[?#])/, '.$1ts');
   return existsSync(fileURLToPath(source)) ? source : url;
 }
 
-/** The TypeScript that Node did not load, the module's own or what it imports; undefined when that is not what happened. */
+/** Why Node did not load TypeScript: the module, or a file that it imports. Undefined when Node failed otherwise. */
+function refusalOf(error: unknown, url: string): string | undefined {
+  const missing = typeScriptBehind(error);
+  if (missing !== undefined) {
+    const { js, ts } = missing;
+    return `there is no ${js}, but ${ts}, and Node does not take the one for the other; name ${ts} in the import, or`;
+  }
+  const refused = refusedFile(error, url);
+  return refused === undefined ? undefined : `this version of Node does not load ${refused}${syntaxOf(error)};`;
+}
+
+/** TypeScript imports `./lib.ts` as `./lib.js`, which Node takes at its word. */
+function typeScriptBehind(error: unknown): { readonly js: string; readonly ts: string } | undefined {
+  const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
+  if (code !== 'ERR_MODULE_NOT_FOUND') return undefined;
+  const [, path] = /^Cannot find module '(.*\.[cm]?js)' imported from /.exec(String(message)) ?? [];
+  const source = path?.replace(/js$/, 'ts');
+  if (path === undefined || source === undefined || !existsSync(source)) return undefined;
+  return { js: basename(path), ts: basename(source) };
+}
+
+/** Undefined when Node failed otherwise. */
 function refusedFile(error: unknown, url: string): string | undefined {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   if (!REFUSALS.includes(code as string)) return undefined;
@@ -48,35 +85,50 @@ function refusedFile(error: unknown, url: string): string | undefined {
   return TYPESCRIPT_FILE.test(file) ? file.split(/[/\\]/).at(-1) : undefined;
 }
 
-async function importWithHelper(url: string, refused: string, reason: unknown): Promise<Module> {
-  const jiti = await importPeer<JitiApi>('jiti');
-  if (jiti !== undefined) return jiti.createJiti(url).import(url);
-  const tsx = await importPeer<TsxApi>('tsx/esm/api');
+async function importWithHelper(url: string, refusal: string, reason: unknown): Promise<Module> {
+  const jiti = await importPeer<JitiApi>('jiti', url);
+  if (jiti !== undefined) {
+    const alias = findsPackage(url) ? {} : ownPackageAliases();
+    return jiti.createJiti(url, { alias }).import(url);
+  }
+  const tsx = await importPeer<TsxApi>('tsx/esm/api', url);
   if (tsx !== undefined) {
     tsx.register();
-    // Node remembers that it did not load the URL as it was.
-    return import(`${url}${url.includes('?') ? '&' : '?'}tsx`) as Promise<Module>;
+    // Adds a query, because Node remembers that it did not load the plain URL.
+    return importFrom<Module>(`${url}${url.includes('?') ? '&' : '?'}tsx`);
   }
-  throw new TritonError(
-    'UNSUPPORTED',
-    `this version of Node does not load ${refused}${syntaxOf(reason)}; install jiti or tsx, or compile the module to JavaScript`,
-    { cause: reason },
-  );
+  throw new TritonError('UNSUPPORTED', `${refusal} install jiti or tsx, or compile the module to JavaScript`, {
+    cause: reason,
+  });
 }
 
-/** What Node cannot strip: `: TypeScript enum is not supported in strip-only mode`. */
+/** The syntax that Node cannot strip: `: TypeScript enum is not supported in strip-only mode`. */
 function syntaxOf(reason: unknown): string {
   const [, syntax] = /^\W*x?\s*(TypeScript .*)$/m.exec((reason as Error).message) ?? [];
   return syntax === undefined ? '' : `: ${syntax}`;
 }
 
-/** Its name is a variable, so that whoever compiles or bundles this does not follow it. */
-async function importPeer<Api>(name: string): Promise<Api | undefined> {
-  return (import(name) as Promise<Api>).catch(() => undefined);
+/** Imports an optional peer from beside this package, or from where the module itself would find it. */
+async function importPeer<Api>(name: 'jiti' | 'tsx/esm/api', url: string): Promise<Api | undefined> {
+  const besideModule = async () => {
+    const require = createRequire(url);
+    return importFrom<Api>(name === 'jiti' ? pathToFileURL(require.resolve(name)).href : tsxApiOf(require));
+  };
+  return importFrom<Api>(name)
+    .catch(besideModule)
+    .catch(() => undefined);
+}
+
+/** Bundlers must leave the import unchanged: its specifier is known only at run time. */
+function importFrom<T>(specifier: string): Promise<T> {
+  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ specifier) as Promise<T>;
 }
 
 interface JitiApi {
-  createJiti(parent: string): { import(url: string): Promise<Module> };
+  createJiti(
+    parent: string,
+    options: { readonly alias: Readonly<Record<string, string>> },
+  ): { import(url: string): Promise<Module> };
 }
 
 interface TsxApi {

@@ -1,18 +1,22 @@
-// Loads the module of an instance group, or of a model in a model repository, and finds its callable in it: its default
-// export, or that of the binding which is its default export.
+// Loads the module of an instance group, or of a model in a model repository, and finds its callable. The callable is the
+// default export. Where the module exports a binding, the callable is the binding's `inferFunc`.
 
 import { invalidArg, TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { Callable } from '../model/callable.js';
 import { expectCallable } from '../model/check-callables.js';
+import type { ModelConfig } from '../model/model-config.js';
 import type { Setup } from '../model/run-setup.js';
+import { type SequenceStateSource, sequenceStateSource } from '../model/sequence-state-source.js';
 import { importModule } from './import-module.js';
 
 export interface CallableModule {
   readonly callable: Callable;
   readonly setup: Setup | undefined;
   readonly teardown: (() => Awaitable<void>) | undefined;
-  /** The default export, where it is a declaration with its callable. */
+  /** Makes an object for each sequence: from the exports `state` and `onEnd`, or from the declaration. */
+  readonly state: SequenceStateSource | undefined;
+  /** The declaration with its callable, where the module exports one. */
   readonly binding: ExportedBinding | undefined;
 }
 
@@ -24,20 +28,53 @@ export async function loadCallableModule(url: string, tsx: string | undefined): 
     });
   });
   const { default: main } = exported;
-  const binding = isBinding(main) ? main : undefined;
+  const binding = bindingIn(exported, url);
   const callable = binding === undefined ? main : binding.inferFunc;
-  expectCallable(callable, `${binding === undefined ? '' : 'inferFunc of '}the default export of ${url}`);
+  expectCallable(
+    callable,
+    binding === undefined ? `the default export of ${url}` : `inferFunc of the model that ${url} exports`,
+  );
   const { setup = binding?.setup, teardown = binding?.teardown } = exported;
+  const declared = (binding as Partial<BoundSequences> | undefined)?.config?.sequenceBatching;
+  const state = expectFunction(exported['state'], 'state', url) as SequenceStateSource['create'] | undefined;
+  const onEnd = expectFunction(exported['onEnd'], 'onEnd', url) as SequenceStateSource['onEnd'];
   return {
     callable: callable as Callable,
     setup: expectFunction(setup, 'setup', url) as Setup | undefined,
     teardown: expectFunction(teardown, 'teardown', url) as CallableModule['teardown'],
+    state: sequenceStateSource(state === undefined ? declared : { state, ...(onEnd && { onEnd }) }),
     binding,
   };
 }
 
-/** What `Triton.bind` takes, as a module exports it. */
+/** The part of a declaration that is about sequences. */
+type BoundSequences = { readonly config: Pick<ModelConfig, 'sequenceBatching'> };
+
+/** The argument of `Triton.bind`, as a module exports it. */
 export type ExportedBinding = Readonly<Record<string, unknown>>;
+
+/**
+ * The default export, the only other export that is a binding, or the only declaration with the callable that is the default
+ * export: `tstriton serve` takes these too.
+ */
+function bindingIn(exported: Readonly<Record<string, unknown>>, url: string): ExportedBinding | undefined {
+  const { default: main, ...named } = exported;
+  if (isBinding(main)) return main;
+  if (main === undefined) {
+    const bindings = [...new Set(Object.values(named).filter(isBinding))];
+    if (bindings.length > 1)
+      throw invalidArg(`${url} exports ${bindings.length} models, expected one, or a default export`);
+    return bindings[0];
+  }
+  // Of several declarations none is the callable's for sure.
+  const [declared, ...others] = new Set(Object.values(named).filter(isDeclaration));
+  return declared && others.length === 0 ? { ...declared, inferFunc: main } : undefined;
+}
+
+function isDeclaration(value: unknown): value is ExportedBinding {
+  if (typeof value !== 'object' || value === null || isBinding(value)) return false;
+  return 'modelName' in value && 'inputs' in value && 'outputs' in value;
+}
 
 /** Whether an export is a declaration with its callable, and not the callable alone. */
 function isBinding(value: unknown): value is ExportedBinding {

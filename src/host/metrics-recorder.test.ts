@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { counter, gauge, histogram } from '../model/metrics.js';
+import { counter, gauge, histogram } from '../observability/metrics.js';
 import { MetricsRecorder } from './metrics-recorder.js';
 
 const tokens = counter({ name: 'tokens_total', help: 'Tokens.', labels: ['kind', 'zone'] });

@@ -1,5 +1,5 @@
-// Collects what one callable records of its own metrics until a message takes it to the server: no message of its own,
-// and nothing at all while nothing is recorded.
+// Collects one callable's own metrics until another message takes them to the server. Metrics never make a message of
+// their own, and nothing is sent while nothing is recorded.
 
 import { TritonError } from '../errors.js';
 import type {
@@ -10,7 +10,7 @@ import type {
   Metric,
   Metrics,
   MetricsUpdate,
-} from '../model/metrics.js';
+} from '../observability/metrics.js';
 
 interface PendingSeries {
   readonly labels: readonly string[];
@@ -54,7 +54,7 @@ export class MetricsRecorder implements Metrics {
     series.added += value;
   }
 
-  /** What was recorded since the last time; undefined for nothing. */
+  /** Takes the metrics that were recorded since the last call; undefined when there are none. */
   take(): MetricsUpdate | undefined {
     if (this.#pending.size === 0) return undefined;
     const update = [...this.#pending].map(([metric, series]) => ({ metric, series: [...series.values()] }));
@@ -73,7 +73,7 @@ export class MetricsRecorder implements Metrics {
   }
 }
 
-/** In the order of the declaration. */
+/** The label values, in the order of the declaration. */
 function labelsOf(metric: Metric, given: Readonly<Record<string, string>> = {}): readonly string[] {
   const values = metric.labels.map((name) => given[name]);
   const complete = values.every((value) => typeof value === 'string') && Object.keys(given).length === values.length;

@@ -1,12 +1,12 @@
-// What is used of @opentelemetry/api, by its shape, and the loading of it: an optional peer, which only those have who
-// asked for traces. It is an interface without an implementation: spans come from the provider that the user registered
-// in the same thread, and go nowhere when there is none.
+// Loads @opentelemetry/api, and declares the shape of the parts in use. It is an optional peer: only users who ask for
+// traces have it. It is an interface without an implementation: spans come from the provider that the user registered in
+// the same thread. Without a provider they go nowhere.
 
 import { type ErrorCode, TritonError } from '../errors.js';
-import type { Logger } from '../model/logger.js';
-import type { Span, SpanAttributes, SpanContext, SpanLink, SpanTime, SpanTraceState } from '../model/span.js';
+import type { Logger } from '../observability/logger.js';
+import type { Span, SpanAttributes, SpanContext, SpanLink, SpanTime, SpanTraceState } from '../observability/span.js';
 
-/** What is carried along asynchronous calls: the active span, among other things. */
+/** The context that asynchronous calls carry along: the active span, among other things. */
 export interface ActiveContext {
   getValue(key: symbol): unknown;
   setValue(key: symbol, value: unknown): ActiveContext;
@@ -25,7 +25,7 @@ export interface Tracer {
   startSpan(name: string, options?: SpanStart, context?: ActiveContext): Span;
 }
 
-/** Of OpenTelemetry's `SpanKind`; the default is INTERNAL. */
+/** A value of OpenTelemetry's `SpanKind`, whose default is INTERNAL. */
 export const SERVER_SPAN = 1;
 
 export interface OpenTelemetry {
@@ -45,7 +45,7 @@ export interface OpenTelemetry {
 
 const PACKAGE = '@opentelemetry/api';
 
-/** Rejects with UNSUPPORTED, naming the package, when it is not installed. */
+/** Loads the API. Rejects with UNSUPPORTED, naming the package, when it is not installed. */
 export async function loadOpenTelemetry(
   load: (name: string) => Promise<unknown> = (name) => import(name),
 ): Promise<OpenTelemetry> {
@@ -60,12 +60,12 @@ export async function loadOpenTelemetry(
   }
 }
 
-// Spans as the user's provider takes them: it and its processors may throw, which costs spans, never a request; and how a
-// span says that what it stands for has failed.
+// The user's provider and its processors may throw. Such an error costs spans, but never a request. These functions catch
+// it, and mark the spans of failed work.
 
 const ERROR = 2;
 
-/** Runs what makes or ends spans. Undefined when that failed: then the log has a warning. */
+/** Calls `make`, which makes or ends spans. When it fails, logs a warning and returns undefined. */
 export function makeSpans<Result>(logger: Pick<Logger, 'warn'>, make: () => Result): Result | undefined {
   try {
     return make();
@@ -81,7 +81,7 @@ export function setFailed(span: Span, { code, message }: { readonly code: ErrorC
   span.setStatus({ code: ERROR, message: message === '' ? code : message });
 }
 
-/** With what was thrown, which has the stack that is of use. */
+/** Marks a span as failed, and records the thrown error, which has the useful stack. */
 export function setFailedBy(span: Span, error: TritonError): void {
   const { name, message, stack } = error.cause instanceof Error ? error.cause : error;
   span.recordException({ name, message, ...(stack === undefined ? {} : { stack }) });

@@ -7,7 +7,7 @@ import { activeSpanId, SpanRecorder } from '../../test/support/spans.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { HostedRequest } from '../model/inference-request.js';
-import type { EndedTrace, StartedTrace } from '../model/traces.js';
+import type { EndedTrace, StartedTrace } from '../observability/traces.js';
 import { RequestTracing } from './request-tracing.js';
 
 const TENSOR = { dtype: 'int32', shape: [1] } as const;

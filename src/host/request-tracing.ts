@@ -1,11 +1,11 @@
-// Makes the spans of traced requests, with OpenTelemetry as it is set up in the thread of the callable: `InferRequest`
-// from arrival to answer, with its children `queue` and `compute`. The server's thread only says which requests are
+// Makes the spans of traced requests, with the OpenTelemetry that is set up in the callable's thread. `InferRequest` lasts
+// from arrival to answer, and has the children `queue` and `compute`. The server's thread only says which requests are
 // traced, and when they came.
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
-import type { Logger } from '../model/logger.js';
-import type { Span, SpanAttributes } from '../model/span.js';
+import type { Logger } from '../observability/logger.js';
+import type { Span, SpanAttributes } from '../observability/span.js';
 import {
   type BatchTraces,
   type EndedTrace,
@@ -13,7 +13,7 @@ import {
   type StartedTrace,
   type TraceContext,
   traceparentText,
-} from '../model/traces.js';
+} from '../observability/traces.js';
 import { BatchSpans } from './batch-spans.js';
 import {
   type ActiveContext,
@@ -24,7 +24,7 @@ import {
   type Tracer,
 } from './opentelemetry.js';
 
-/** A batch of which at least one request is traced. */
+/** A batch with at least one traced request. */
 export interface TracedBatch {
   readonly config: CompleteModelConfig;
   readonly requests: readonly HostedRequest[];
@@ -33,11 +33,13 @@ export interface TracedBatch {
   readonly logger: Logger;
 }
 
-/** What a request's span says of it. */
+/** The attributes of a request's span. */
 interface TracedModel {
   readonly name: string;
   readonly version: number;
 }
+
+type TracedRequest = Pick<HostedRequest, 'id' | 'sequence'>;
 
 export class RequestTracing {
   readonly #api: OpenTelemetry;
@@ -46,7 +48,7 @@ export class RequestTracing {
     this.#api = api;
   }
 
-  /** Opens the spans of a batch whose callable is to run now. Undefined when that failed. */
+  /** Opens the spans of a batch just before its callable runs. Returns undefined when that fails. */
   begin(batch: TracedBatch): BatchSpans | undefined {
     return makeSpans(batch.logger, () => this.#begin(batch));
   }
@@ -56,7 +58,7 @@ export class RequestTracing {
     const spans = requests.map((request, index) => {
       const trace = traces.requests[index];
       if (trace === undefined) return undefined;
-      const span = this.#startRequest(tracer, trace, config, request.id);
+      const span = this.#startRequest(tracer, trace, config, request);
       this.#waited(tracer, span, trace.startedAt, traces.dispatchedAt);
       request.span = span;
       return span;
@@ -75,7 +77,7 @@ export class RequestTracing {
     for (const trace of ended) {
       const { outcome, endedAt } = trace;
       const model = { name: trace.modelName, version: trace.modelVersion };
-      const span = this.#startRequest(tracer, trace, model, trace.requestId);
+      const span = this.#startRequest(tracer, trace, model, { id: trace.requestId, sequence: trace.sequence });
       if (outcome.kind === 'cached') {
         span.setAttribute('tstriton.cache_hit', true);
       } else {
@@ -86,7 +88,7 @@ export class RequestTracing {
     }
   }
 
-  /** The trace that code is in which runs now: its active span, or `span` when there is none. */
+  /** The trace of the running code: its active span, or `span` where no span is active. */
   carried(span: Span | undefined): TraceContext | undefined {
     const { context, trace } = this.#api;
     const active = trace.getSpanContext(context.active()) ?? span?.spanContext();
@@ -95,14 +97,25 @@ export class RequestTracing {
     return { traceparent: traceparentText({ traceId, spanId, flags }), tracestate: traceState?.serialize() };
   }
 
-  /** Of the provider that is registered by now. */
+  /** The tracer of the provider that is registered by now. */
   get #tracer(): Tracer {
     return this.#api.trace.getTracer('tstriton');
   }
 
-  #startRequest(tracer: Tracer, { context, startedAt }: StartedTrace, model: TracedModel, id: string): Span {
+  #startRequest(
+    tracer: Tracer,
+    { context, startedAt }: StartedTrace,
+    model: TracedModel,
+    { id, sequence }: TracedRequest,
+  ): Span {
     const attributes: SpanAttributes = { 'triton.model_name': model.name, 'triton.model_version': model.version };
     if (id !== '') attributes['triton.request_id'] = id;
+    if (sequence !== undefined) {
+      // An id may be a number beyond 2^53, which no attribute can be.
+      attributes['tstriton.sequence.id'] = String(sequence.id);
+      attributes['tstriton.sequence.start'] = sequence.start;
+      attributes['tstriton.sequence.end'] = sequence.end;
+    }
     const start = { kind: SERVER_SPAN, startTime: startedAt, attributes };
     return tracer.startSpan('InferRequest', start, this.#parentOf(context));
   }
@@ -112,7 +125,7 @@ export class RequestTracing {
     tracer.startSpan('queue', { startTime: from }, trace.setSpan(ROOT_CONTEXT, span)).end(Math.max(from, until));
   }
 
-  /** The caller's span in another process, or nothing: never what happens to be active here. */
+  /** The caller's span in another process, or nothing. It is never the span that is active here. */
   #parentOf(context: TraceContext | undefined): ActiveContext {
     const { ROOT_CONTEXT, trace, createTraceState } = this.#api;
     const parent = context && parseTraceparent(context.traceparent);

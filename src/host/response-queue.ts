@@ -1,6 +1,6 @@
-// Responses on their way to a loop that takes them one by one: a promise says when the sender has to wait.
+// Responses on their way to a loop that takes them one by one. The sender gets a promise when it has to wait.
 
-/** How many may lie here before whoever brings them is to wait. */
+/** The sender waits when this many responses lie here. */
 const HIGH_WATER = 16;
 
 interface Taker<T> {
@@ -14,15 +14,15 @@ interface End {
   readonly error?: unknown;
 }
 
-/** For one loop: `next` is not called again before it has answered. */
+/** A queue for one loop, which calls `next` again only after it has answered. */
 export class ResponseQueue<T> {
   readonly #responses: T[] = [];
   #taker: Taker<T> | undefined;
-  /** Those that brought too many. */
+  /** Senders that brought too many responses, and wait. */
   readonly #waiting: (() => void)[] = [];
   #end: End | undefined;
 
-  /** A promise: the loop is slow, and the next should wait. After the end nothing is kept. */
+  /** Takes a response. Returns a promise when the loop is slow and the next one should wait. After the end it keeps nothing. */
   push(response: T): void | Promise<void> {
     if (this.#end !== undefined) return;
     if (this.#taker !== undefined) return this.#take().resolve({ value: response, done: false });
@@ -30,12 +30,12 @@ export class ResponseQueue<T> {
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 
-  /** There will be no more. */
+  /** Ends the queue: no more responses come. */
   end(): void {
     this.#finish({ failed: false });
   }
 
-  /** There will be no more, for this reason. */
+  /** Ends the queue with this reason: no more responses come. */
   fail(error: unknown): void {
     this.#finish({ failed: true, error });
   }
@@ -67,7 +67,7 @@ export class ResponseQueue<T> {
   #tellEnd(): void {
     const { resolve, reject } = this.#take();
     const { failed, error } = this.#end!;
-    // Thrown once, as by a generator.
+    // Like a generator, the queue throws its error once.
     this.#end = { failed: false };
     if (failed) reject(error);
     else resolve({ value: undefined, done: true });

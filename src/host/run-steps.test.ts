@@ -18,7 +18,7 @@ async function run(groups: readonly RequestGroup[], batch = requests()) {
     model: 'm',
     resolve: (result, index) => ({
       outcome: TritonError.is(result) ? result : ([result, index] as never),
-      parameters: undefined,
+      more: undefined,
     }),
     failAll: (thrown, indices) => indices.map(() => TritonError.from(thrown)),
     stream: {

@@ -1,22 +1,23 @@
-// Runs what the callable of a decoupled model gave: one series of steps for the whole batch, each with a place per
-// request, one stream per request, or either for groups of requests. What is returned instead of yielded is the only
-// step. Waits for slow readers, stops for those who are gone, and ends every request exactly once.
+// Runs the result of a decoupled model's callable. It is one series of steps for the whole batch, or one stream per
+// request, or either of them for groups of requests. Each step for the batch has a place per request. A value that is
+// returned instead of yielded is the only step. The runner waits for slow readers, stops for readers that are gone, and
+// ends every request exactly once.
 
 import { TritonError } from '../errors.js';
 import { disownPromises } from '../model/awaitable.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import { asSteps, type RequestGroup, RequestGroups, RequestStreams, type Steps } from '../model/steps.js';
 import { awaitEach, expectResults, type HostStream, type ResolvedResult } from './host-results.js';
-import { loopShare } from './loop-share.js';
+import { loopShare } from '../pacing/loop-share.js';
 
 export interface StepsRun {
   readonly requests: readonly HostedRequest[];
   readonly stream: HostStream;
-  /** What a step's value for a request means. */
+  /** Checks a step's value for a request. */
   readonly resolve: (result: unknown, index: number) => ResolvedResult;
-  /** What these requests fail with when the callable failed on all of them. */
+  /** Makes the errors of these requests, when the callable failed on all of them. */
   readonly failAll: (thrown: unknown, indices: readonly number[]) => readonly TritonError[];
-  /** Runs a part of the callable in what surrounds it: the span of a traced batch. */
+  /** Runs a part of the callable within the span of a traced batch. */
   readonly inside?: Inside | undefined;
   /** The model's name, for messages. */
   readonly model: string;
@@ -26,7 +27,7 @@ type Inside = <Result>(fn: () => Result) => Result;
 
 const directly: Inside = (fn) => fn();
 
-/** Rejects, with no request left open but those that the rejection is to fail, when the callable failed as a whole. */
+/** Runs all steps. Rejects when the callable failed as a whole. Only the requests that this failure fails are open then. */
 export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
   const { requests, stream, inside } = run;
   if (RequestStreams.is(result)) {
@@ -50,16 +51,16 @@ export async function runSteps(result: unknown, run: StepsRun): Promise<void> {
         continue;
       }
       if (list[index] === undefined && requests[index]!.failure === undefined) continue;
-      const outcome = answer(run, index, list[index]);
-      if (outcome === 'failed') open.delete(index);
-      else if (outcome !== undefined) slow.push(outcome);
+      const { ended, reader } = answer(run, index, list[index]);
+      if (ended) open.delete(index);
+      if (reader !== undefined) slow.push(reader);
     }
     return { goOn: open.size > 0, slow };
   });
   for (const index of open) end(run, index);
 }
 
-/** A group's own steps: its failure is no other group's. */
+/** Runs a group's own steps. Its failure fails only the group. */
 async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promise<void> {
   const open = new Set(members);
   const placeOf = (index: number) => members[index]!;
@@ -70,7 +71,10 @@ async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promis
       resolve: (result, index) => run.resolve(result, placeOf(index)),
       failAll: (thrown, indices) => run.failAll(thrown, indices.map(placeOf)),
       stream: {
-        respond: (index, outputs, parameters) => run.stream.respond(placeOf(index), outputs, parameters),
+        respond: (index, outputs, more) => {
+          if (more?.final === true) open.delete(placeOf(index));
+          return run.stream.respond(placeOf(index), outputs, more);
+        },
         end: (index, error) => {
           open.delete(placeOf(index));
           run.stream.end(placeOf(index), error);
@@ -83,44 +87,57 @@ async function runGroup({ members, start }: RequestGroup, run: StepsRun): Promis
   }
 }
 
-/** One request's own stream: its failure is nobody else's. */
+/** Runs one request's own stream. Its failure fails only the request. */
 async function runOwnStream(start: () => unknown, index: number, run: StepsRun): Promise<void> {
   const request = run.requests[index]!;
-  let failed = false;
+  let ended = false;
   try {
     const steps = asSteps(await (run.inside ?? directly)(start));
     await eachStep(steps, run.inside, (step) => {
       if (request.aborted) return { goOn: false, slow: [] };
-      const outcome = answer(run, index, step);
-      failed = outcome === 'failed';
-      return { goOn: !failed, slow: outcome instanceof Promise ? [outcome] : [] };
+      const answered = answer(run, index, step);
+      ended = answered.ended;
+      return { goOn: !ended, slow: answered.reader === undefined ? [] : [answered.reader] };
     });
-    if (!failed) end(run, index);
+    if (!ended) end(run, index);
   } catch (error) {
     run.stream.end(index, TritonError.from(error));
   }
 }
 
-/** Ends a request whose steps have come to an end. */
+/** Ends a request after its last step. */
 function end(run: StepsRun, index: number): void {
   // One of its rows may have failed since its last answer.
   if (run.requests[index]!.failure === undefined) run.stream.end(index);
   else void answer(run, index, undefined);
 }
 
-/** Gives a request what a step has for it. */
-function answer(run: StepsRun, index: number, value: unknown): Promise<void> | undefined | 'failed' {
-  const { outcome, parameters } = run.resolve(value, index);
+interface Answered {
+  /** The request has failed, or had its final response. */
+  readonly ended: boolean;
+  /** Set where the reader is slow. */
+  readonly reader: Promise<void> | undefined;
+}
+
+const GOES_ON: Answered = { ended: false, reader: undefined };
+const ENDED: Answered = { ended: true, reader: undefined };
+
+/** Sends a request its value of a step. */
+function answer(run: StepsRun, index: number, value: unknown): Answered {
+  const { outcome, more } = run.resolve(value, index);
   if (TritonError.is(outcome)) {
     run.stream.end(index, outcome);
-    return 'failed';
+    return ENDED;
   }
-  return run.stream.respond(index, outcome, parameters) ?? undefined;
+  const ended = more?.final === true;
+  const reader = run.stream.respond(index, outcome, more);
+  if (reader === undefined) return ended ? ENDED : GOES_ON;
+  return { ended, reader };
 }
 
 interface AfterStep {
   readonly goOn: boolean;
-  /** Readers to wait for before the next step. */
+  /** The readers that the next step waits for. */
   readonly slow: readonly Promise<void>[];
 }
 
@@ -133,6 +150,7 @@ async function eachStep(
   const isAsync = Symbol.asyncIterator in steps;
   const iterator = isAsync ? steps[Symbol.asyncIterator]() : steps[Symbol.iterator]();
   let finished = false;
+  let isFirst = true;
   try {
     for (;;) {
       const step = inside(() => iterator.next());
@@ -141,14 +159,16 @@ async function eachStep(
         finished = true;
         return;
       }
+      // A generator that never waits must not keep the event loop to itself. It pauses with a step, not before one: the end of the
+      // steps then comes in the turn of the last of them.
+      if (!isFirst && loopShare.isUsedUp()) await new Promise<void>((resolve) => loopShare.next(resolve));
+      isFirst = false;
       const { goOn, slow } = take(next.value);
       if (slow.length > 0) await Promise.all(slow);
       if (!goOn) return;
-      // A generator that never waits must not keep the event loop from everything else.
-      if (loopShare.isUsedUp()) await new Promise<void>((resolve) => loopShare.next(resolve));
     }
   } catch (error) {
-    // What `next` threw has ended the generator; what `take` threw has not.
+    // An error from `next` has ended the generator; an error from `take` has not.
     throw TritonError.from(error);
   } finally {
     if (!finished) await Promise.resolve(inside(() => iterator.return?.(undefined))).catch(() => undefined);

@@ -1,5 +1,5 @@
-// Whether this process runs under tsx, and where that lies: threads of a module in TypeScript are to read it as the rest
-// of the program is read, and tsx itself does not reach into threads on Node 20.
+// Finds out whether this process runs under tsx, and where tsx lies. A thread should read its TypeScript module as the rest
+// of the program is read, but tsx itself does not reach into threads on Node 20.
 
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -19,16 +19,16 @@ export function runningTsx(
         : undefined;
     if (base === undefined) continue;
     try {
-      return apiOf(createRequire(base));
+      return tsxApiOf(createRequire(base));
     } catch {
-      // Something else of that name.
+      // Not tsx, but something else of that name.
     }
   }
   return undefined;
 }
 
-/** As an import would find it. What `require` finds does not work on Node 20. */
-function apiOf(require: NodeJS.Require): string {
+/** Finds tsx's API as an import would. The file that `require` finds does not work on Node 20. */
+export function tsxApiOf(require: NodeJS.Require): string {
   const manifest = require.resolve('tsx/package.json');
   const { exports } = require(manifest) as TsxManifest;
   return pathToFileURL(join(dirname(manifest), exports['./esm/api'].import.default)).href;

@@ -11,7 +11,7 @@ export const SEMICOLON = 59;
 export const TOKEN = 1;
 /** Of the values of fields: all but control characters. */
 export const VALUE = 2;
-/** Of request targets: what is visible in ASCII. */
+/** Of request targets: the visible characters of ASCII. */
 export const TARGET = 4;
 
 /** The places in which a byte may stand, as the sum of the numbers above. */

@@ -40,7 +40,7 @@ export class ChunkReader {
   #extensionBytes = 0;
   #trailerBytes = 0;
   #name = '';
-  /** Set by {@link read}: what is wrong. */
+  /** Set by {@link read}: the mistake. */
   fault: Fault | undefined;
   /** Set by {@link read}: the piece of a chunk's data that it has come to, `bytes[dataStart…dataEnd)`. */
   dataStart = 0;

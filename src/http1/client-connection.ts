@@ -15,9 +15,9 @@ export interface ClientRequest {
   readonly body: readonly Uint8Array[];
 }
 
-/** Why there is no answer. */
+/** Why an answer is missing. */
 export type Failure =
-  /** What came is no answer. */
+  /** The received bytes are not an answer. */
   | { readonly kind: 'fault'; readonly fault: Fault }
   /** The connection could not be made, or was lost; `error` if anything told why. */
   | { readonly kind: 'lost'; readonly error: Error | undefined };
@@ -103,7 +103,7 @@ export class ClientConnection implements ByteSink {
 
   received(bytes: Buffer, start: number, end: number): void {
     const reader = this.#reader;
-    // What comes without a request is whose nobody knows.
+    // Nobody knows whose bytes without a request are.
     if (this.#requester === undefined) {
       this.socket.destroy();
       return;

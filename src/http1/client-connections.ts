@@ -70,7 +70,7 @@ export class ClientConnections implements ConnectionOwner {
     return connection;
   }
 
-  /** Closes those that wait for a request. */
+  /** Closes idle connections. */
   closeIdle(): void {
     for (const { connection } of this.#idle.splice(0)) connection.socket.destroy();
   }

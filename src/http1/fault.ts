@@ -1,4 +1,4 @@
-// What is wrong with what the other side sends. The connection closes then, after the answer that says so where there is one,
+// A mistake in the bytes of the other side. The connection closes then, after the answer that says so where there is one,
 // because nobody knows where the next message would begin.
 
 export interface Fault {
@@ -6,7 +6,7 @@ export interface Fault {
   readonly status: number;
   /** In that answer. */
   readonly message: string;
-  /** What is wrong, whichever message it is. */
+  /** The mistake, in a request or an answer alike. */
   readonly detail: string;
   /** Nothing was done, and it may go well a moment later. */
   readonly isTransient?: boolean;
@@ -33,6 +33,22 @@ export const NO_ROOM_FOR_ANSWER = refused(
   503,
   'there is no room for the answer: too many bytes of answers wait for their clients',
 );
+
+/** More tiny chunks than this would cost memory for each of them. */
+export const MOST_TINY_PIECES = 65_536;
+export const TOO_MANY_CHUNKS = refused(
+  400,
+  `Chunked request body exceeds maximum of ${MOST_TINY_PIECES} non-empty chunks. Send fewer or larger HTTP chunks.`,
+);
+
+/** `size`: if known. */
+export function bodyTooLarge(size: string, limit: number): Fault {
+  return refused(400, `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`);
+}
+
+export function noMemory(size: number): Fault {
+  return refused(503, `there is no memory for a request of ${size} bytes`);
+}
 
 export function faultText({ message }: Fault): string {
   return JSON.stringify({ error: message });

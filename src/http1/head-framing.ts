@@ -13,6 +13,8 @@ const CONTINUE = '100-continue';
 export class HeadFraming {
   #hosts = 0;
   #host = '';
+  /** The last valid host. */
+  #validHost = '';
   #lengths = 0;
   #length: number | undefined;
   #coding: string | undefined;
@@ -36,8 +38,13 @@ export class HeadFraming {
     this.#host = value;
   }
 
-  contentLength(value: string): Fault | undefined {
+  /** The value, which may be a number already. */
+  contentLength(value: string | number): Fault | undefined {
     if (this.#lengths++ > 0) return malformed('more than one Content-Length');
+    if (typeof value === 'number') {
+      this.#length = value;
+      return undefined;
+    }
     if (!/^[0-9]+$/.test(value)) return malformed('Content-Length is not a number');
     const digits = value.replace(/^0+(?=.)/, '');
     const isTooLarge =
@@ -67,7 +74,10 @@ export class HeadFraming {
     if (this.#saysTwice) return SAID_TWICE;
     if (this.#hosts > 1) return malformed('more than one Host header');
     if (this.#hosts === 0 && !isVersion10) return malformed('no Host header');
-    if (!isHost(this.#host)) return malformed('invalid Host header');
+    if (this.#host !== this.#validHost) {
+      if (!isHost(this.#host)) return malformed('invalid Host header');
+      this.#validHost = this.#host;
+    }
     const coding = this.#coding;
     const fault = coding === undefined ? undefined : codingFault(coding, isVersion10);
     if (fault !== undefined) return fault;

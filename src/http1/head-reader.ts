@@ -21,13 +21,15 @@ export abstract class HeadReader<Head extends MessageHead> {
   /** Up to where the next line has been looked through for its end in vain. */
   #searched = 0;
   #fault: Fault | undefined;
+  /** The value of the last Host header: the requests of a connection mostly have the same. */
+  #host = '';
   /** Of the head that was read last, with the empty line. */
   length = 0;
 
   /** Reads the first line. Returns its length with its end; undefined: it is not whole. */
   protected abstract startLine(bytes: Buffer, start: number, end: number): number | Fault | undefined;
 
-  /** What is wrong with the beginning of a first line. Other protocols may have no lines at all. */
+  /** The mistake at the beginning of a first line. Other protocols may have no lines at all. */
   protected abstract beginningFault(bytes: Buffer, start: number, end: number): Fault | undefined;
 
   /** Makes the head, whose first line was read last. */
@@ -116,34 +118,38 @@ export abstract class HeadReader<Head extends MessageHead> {
       this.#fault = TOO_LARGE_HEAD;
       return 'end';
     }
-    this.#notice(bytes, start);
+    this.#notice(bytes, { nameStart, nameEnd, valueStart, valueEnd });
     return this.#endLine(at + 2 - start);
   }
 
   /** The field that was read last: the framing may depend on it. */
-  #notice(bytes: Buffer, start: number): void {
+  #notice(bytes: Buffer, field: FieldPlace): void {
     const framing = this.#framing;
-    const [nameStart, nameEnd, valueStart, valueEnd] = this.#places.slice(-4) as [number, number, number, number];
-    const is = (name: string) => isNamed(bytes, start + nameStart, name);
-    const value = () => bytes.toString('latin1', start + valueStart, start + valueEnd);
-    switch (nameEnd - nameStart) {
+    switch (field.nameEnd - field.nameStart) {
       case 'host'.length:
-        if (is('host')) framing.host(value());
+        if (isNamed(bytes, field, 'host')) framing.host(this.#hostOf(bytes, field));
         return;
       case 'expect'.length:
-        if (is('expect')) framing.expect(value());
+        if (isNamed(bytes, field, 'expect')) framing.expect(valueOf(bytes, field));
         return;
       case 'connection'.length:
-        if (is('connection')) framing.connection(value());
+        if (isNamed(bytes, field, 'connection')) framing.connection(valueOf(bytes, field));
         return;
       case 'content-length'.length:
-        if (is('content-length')) this.#fault = framing.contentLength(value());
+        if (isNamed(bytes, field, 'content-length')) {
+          this.#fault = framing.contentLength(shortNumberOf(bytes, field) ?? valueOf(bytes, field));
+        }
         return;
       case 'transfer-encoding'.length:
-        if (is('transfer-encoding')) framing.transferEncoding(value());
+        if (isNamed(bytes, field, 'transfer-encoding')) framing.transferEncoding(valueOf(bytes, field));
         return;
       default:
     }
+  }
+
+  #hostOf(bytes: Buffer, field: FieldPlace): string {
+    if (!isText(bytes, field.valueStart, field.valueEnd, this.#host)) this.#host = valueOf(bytes, field);
+    return this.#host;
   }
 
   #endLine(next: number): Progress {
@@ -162,11 +168,47 @@ function isBlank(byte: number): boolean {
   return byte === SPACE || byte === TAB;
 }
 
+/** Where the name and the value of a field lie in the bytes. */
+interface FieldPlace {
+  readonly nameStart: number;
+  readonly nameEnd: number;
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+function valueOf(bytes: Buffer, { valueStart, valueEnd }: FieldPlace): string {
+  return bytes.toString('latin1', valueStart, valueEnd);
+}
+
+const DIGIT_0 = 48;
+/** A number with so many digits is exact. */
+const MOST_DIGITS = 15;
+
+/** The number of a value that is nothing but digits, and neither zero nor long; undefined for any other value. */
+function shortNumberOf(bytes: Buffer, { valueStart, valueEnd }: FieldPlace): number | undefined {
+  if (valueEnd - valueStart > MOST_DIGITS || bytes[valueStart] === DIGIT_0) return undefined;
+  let number = 0;
+  for (let at = valueStart; at < valueEnd; at++) {
+    const digit = bytes[at]! - DIGIT_0;
+    if (digit < 0 || digit > 9) return undefined;
+    number = number * 10 + digit;
+  }
+  return number === 0 ? undefined : number;
+}
+
+/** Whether the bytes from `start` to `end` are a text of Latin-1. */
+export function isText(bytes: Buffer, start: number, end: number, text: string): boolean {
+  if (end - start !== text.length) return false;
+  let at = start;
+  while (at < end && bytes[at] === text.charCodeAt(at - start)) at++;
+  return at === end;
+}
+
 /** Whether a name, of the length of `name`, is that in any case. */
-function isNamed(bytes: Buffer, start: number, name: string): boolean {
+function isNamed(bytes: Buffer, { nameStart }: FieldPlace, name: string): boolean {
   for (let i = 0; i < name.length; i++) {
     // Among the bytes of names only capital letters become another one of them.
-    if ((bytes[start + i]! | 0x20) !== name.charCodeAt(i)) return false;
+    if ((bytes[nameStart + i]! | 0x20) !== name.charCodeAt(i)) return false;
   }
   return true;
 }

@@ -37,13 +37,13 @@ export class HeadReceiver<Head extends MessageHead> {
     return this.#partial?.length ?? 0;
   }
 
-  /** What has come of a head is of no interest. */
+  /** The received part of a head is of no interest. */
   stop(): void {
     this.#partial = undefined;
     this.#partialBytes = 0;
   }
 
-  /** Reads on, up to the end of a head or of the bytes. Undefined: there is no whole head yet. */
+  /** Reads on, up to the end of a head or of the bytes. Undefined: the head is not whole yet. */
   receive(bytes: Buffer, start: number, end: number): Head | Fault | undefined {
     if (this.#partial !== undefined) return this.#receiveMore(bytes, start, end);
     if (this.#skipsEmptyLines && (this.#hasCarriageReturn || bytes[start] === CR)) return this.#emptyLine(bytes, start);

@@ -42,7 +42,7 @@ describe('requests', () => {
   });
 
   it('share a head that is byte for byte the same, and no other', () => {
-    const tested = new TestedHttp1({ onRequest: answered });
+    const tested = new TestedHttp1();
     tested.receive(post('abc'), post('def'), post('gh'), post('abc', 'X: y\r\n'), post('xyz'));
     expect(tested.requests.map(({ request }) => request.header('x'))).toEqual([
       undefined,
@@ -65,14 +65,28 @@ describe('requests', () => {
     expect(tested.requests[0]!.request.rawHeaders).toEqual(['Host', 'h', 'Content-Length', '100']);
   });
 
-  it.each([true, false])('with large bodies are received into memory of their own: %s', (hasMemory) => {
+  it('with large bodies are received into memory of their own', () => {
     const body = Array.from({ length: 200_000 }, (_, i) => String.fromCharCode(65 + (i % 26))).join('');
-    const tested = new TestedHttp1({ hasMemory });
+    const tested = new TestedHttp1();
     const bytes = post(body) + post('z');
     tested.receive(bytes.slice(0, 50), bytes.slice(50, 60_000), bytes.slice(60_000, 120_000), bytes.slice(120_000));
     expect(bodiesOf(tested).map((got) => got.length)).toEqual([200_000, 1]);
     expect(tested.requests[0]!.body === body).toBe(true);
-    expect(tested.requests[0]!.pieces.length === 1).toBe(hasMemory);
+  });
+
+  it.each([
+    ['of known length', [post('x'.repeat(21))]],
+    ['of chunks', [CHUNKED + '14\r\n' + 'x'.repeat(20), '\r\n1\r\nx\r\n0\r\n\r\n']],
+  ])('with larger bodies than are wanted are refused, and are the last: %s', (_, parts) => {
+    const tested = new TestedHttp1({ limit: 20 }).receive(...parts, GET);
+    expect(tested.turn().sent).toMatch(
+      /^HTTP\/1\.1 400 [^]*Connection: close[^]*maximum allowed input size of 20 bytes"}$/,
+    );
+    expect([tested.requests.length, tested.requests[0]!.isWhole, tested.connection.isFinished]).toEqual([
+      1,
+      false,
+      true,
+    ]);
   });
 
   it('whose body nobody reads are answered, and the next one is found behind it', () => {
@@ -120,10 +134,10 @@ describe('answers', () => {
   });
 
   it('have the headers that all answers have, and end the connection where that is asked for', () => {
-    const tested = new TestedHttp1({
+    const tested: TestedHttp1 = new TestedHttp1({
       onRequest: (one) => {
         one.answer.commonHeaders = ['Vary', 'Origin'];
-        one.answer.closeConnection();
+        tested.connection.closeWhenAnswered();
         one.respond();
       },
     });
@@ -483,11 +497,39 @@ describe('what is no HTTP', () => {
     expect([tested.requests.length, tested.connection.isFinished]).toEqual([1, true]);
   });
 
-  it('behind a request that waits makes its answer the last', () => {
-    const tested = new TestedHttp1().receive(GET + 'hello\r\n\r\n');
-    expect(tested.connection.isFinished).toBe(false);
-    tested.requests[0]!.respond();
-    expect([tested.turn().sent, tested.connection.isFinished]).toEqual([LAST, true]);
+  it.each([
+    ['hello\r\n\r\n', 'Invalid method encountered'],
+    ['GET / HTTP/1.1\r\nHost: h\r\n0\r\0\n', 'invalid header name'],
+    ['CONNECT h:80 HTTP/1.1\r\nHost: h\r\n\r\n', 'Method Not Allowed'],
+  ])('is told behind the answers to requests that wait, in one read or in many: %j', (garbage, error) => {
+    for (const parts of [[GET + GET + garbage], (GET + GET + garbage).split('')]) {
+      const tested = new TestedHttp1().receive(...parts);
+      expect([tested.turn().sent, tested.connection.isFinished]).toEqual(['', false]);
+      tested.requests[1]!.respond();
+      tested.connection.inputEnded();
+      tested.requests[0]!.respond();
+      const { sent } = tested.turn();
+      expect(sent.startsWith(`${EMPTY}${EMPTY}HTTP/1.1 40`)).toBe(true);
+      expect(sent).toContain(error);
+      expect([sent.match(/Connection: close/g)?.length, tested.connection.isFinished]).toEqual([1, true]);
+    }
+  });
+
+  it('is told behind an answer that the server ends the connection with', () => {
+    for (const end of ['drain', 'closeWhenAnswered'] as const) {
+      const tested = new TestedHttp1().receive(GET + 'hello\r\n\r\n');
+      tested.connection[end]();
+      tested.requests[0]!.respond();
+      expect([tested.turn().statuses, tested.connection.isFinished]).toEqual([[200, 400], true]);
+    }
+  });
+
+  it('is not told behind an answer that has said it is the last', () => {
+    const tested = new TestedHttp1().receive(GET);
+    tested.connection.closeWhenAnswered();
+    tested.requests[0]!.answer.begin(200, []);
+    tested.receive('hello\r\n\r\n').requests[0]!.answer.end();
+    expect([tested.turn().statuses, tested.connection.isFinished]).toEqual([[200], true]);
   });
 
   it('in a body is the answer to its request, unless that has begun', () => {

@@ -6,12 +6,14 @@ import type { Output } from '../sockets/output.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { lastWords } from './answer-head.js';
 import { BodyReceiver } from './body-receiver.js';
-import { Exchange, refuse, type ExchangeConnection } from './exchange.js';
+import { Exchange, type ExchangeConnection } from './exchange.js';
 import { faultText, malformed, NO_ROOM, refused, TOO_SLOW, type Fault } from './fault.js';
 import { HeadReceiver } from './head-receiver.js';
 import type { ServeRequest } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
 import { RequestHeadReader } from './request-head-reader.js';
+
+const NO_BODY = Buffer.alloc(0);
 
 /** From a connection's beginning, or a head's, to the end of that head. */
 const HEAD_MILLISECONDS = 60_000;
@@ -22,9 +24,9 @@ const REQUEST_MILLISECONDS = 300_000;
 const IDLE_MILLISECONDS = 621_000;
 /** Requests of one connection that wait for their answers; the next ones are not read. */
 const MAX_UNANSWERED = 128;
-/** Of these, so many that answers as large as the largest yet are no more than this together. */
+/** Limit on the bytes that pipelined answers may take. */
 const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
-/** Until the first answer, that of which nothing is known. */
+/** Requests that are read before the first answer, while its size is unknown. */
 const MOST_AT_FIRST = 16;
 /** A body of which hardly anything has come for so long is given up. */
 const STILL_BODY_MILLISECONDS = 60_000;
@@ -35,7 +37,7 @@ const MAX_HELD_BACK_BYTES = 16 * 1024;
 /** Of answers that the client has not taken; nothing more is read from it, and nothing more sent. */
 const MAX_UNSENT_BYTES = 256 * 1024;
 
-/** The time in milliseconds, kept current by whoever calls the connections' {@link HttpConnection.tick}. */
+/** The time in milliseconds, kept current by the caller of the connections' {@link HttpConnection.tick}. */
 export interface Clock {
   now: number;
 }
@@ -44,26 +46,35 @@ export interface ConnectionEnvironment {
   readonly serve: ServeRequest;
   readonly output: Output;
   readonly clock: Clock;
-  /** There is something to write, or to read that was held back. */
-  readonly onOutput: () => void;
-  /** Writes what there is now. */
-  readonly flush: () => void;
-  /** Bytes that were written and that the socket has not passed on. */
-  readonly heldBytes: () => number;
+  readonly owner: ConnectionOwner;
   /** What the connection may hold in memory. Default: anything. */
   readonly share?: ByteShare | undefined;
 }
 
+/** The owner of a connection's socket. */
+export interface ConnectionOwner {
+  /** Its `writableLength` is the number of bytes that were written and that it has not passed on. */
+  readonly socket: { readonly writableLength: number };
+  /** There is something to write, or to read that was held back. */
+  writeSoon(): void;
+  /** Writes what there is now. */
+  flush(): void;
+}
+
 export class HttpConnection implements ExchangeConnection {
-  readonly #environment: ConnectionEnvironment;
-  readonly #output: Output;
-  /** Nothing comes after what has been sent. */
+  readonly #serve: ServeRequest;
+  readonly #clock: Clock;
+  readonly #owner: ConnectionOwner;
+  readonly output: Output;
+  readonly share: ByteShare | undefined;
+  readonly largestRequest: number;
+  /** Nothing more will be sent. */
   isFinished = false;
   /** The socket takes no more for the moment. To be set by its owner, who calls {@link drained} in the end. */
   isCongested = false;
   readonly #heads = new HeadReceiver(new RequestHeadReader(), { skipsEmptyLines: true });
   readonly #body = new BodyReceiver();
-  /** What was received and has to wait. */
+  /** Received bytes that have to wait. */
   #rest: Buffer | undefined;
   #first: Exchange | undefined;
   #newest: Exchange | undefined;
@@ -92,13 +103,17 @@ export class HttpConnection implements ExchangeConnection {
   #answeredAt = -Infinity;
   #lastWords: string | undefined;
   #hasServed = false;
-  /** When what is waited for began to be. */
+  /** When the current wait began. */
   #since: number;
 
-  constructor(environment: ConnectionEnvironment) {
-    this.#environment = environment;
-    this.#output = environment.output;
-    this.#since = environment.clock.now;
+  constructor({ serve, output, clock, owner, share }: ConnectionEnvironment) {
+    this.#serve = serve;
+    this.#clock = clock;
+    this.#owner = owner;
+    this.output = output;
+    this.share = share;
+    this.largestRequest = share?.largestRequest ?? Infinity;
+    this.#since = clock.now;
   }
 
   /** Bytes that came, which are valid during the call. */
@@ -125,7 +140,17 @@ export class HttpConnection implements ExchangeConnection {
     }
   }
 
-  /** Reads what was held back, when it need not be any more. */
+  /** Whether received bytes wait until answers have left. */
+  get isHoldingBack(): boolean {
+    return this.#rest !== undefined;
+  }
+
+  /** Whether the connection does nothing but read: it holds nothing back, has not ended, and no answer waits for the client. */
+  get onlyReads(): boolean {
+    return this.#rest === undefined && !this.isFinished && !this.#isInputEnded && this.#queuedBytes === 0;
+  }
+
+  /** Reads held-back bytes when they may be read again. */
   proceed(): void {
     const rest = this.#rest;
     if (rest === undefined || this.#hasToWait()) return;
@@ -144,7 +169,7 @@ export class HttpConnection implements ExchangeConnection {
     return this.#body.exchange === undefined ? undefined : this.#body.directTarget();
   }
 
-  /** The socket has passed on what it was given. */
+  /** The socket has passed on its bytes. */
   drained(): void {
     this.isCongested = false;
     this.#first?.openRoom();
@@ -163,7 +188,7 @@ export class HttpConnection implements ExchangeConnection {
 
   /** Whether the end of the connection would not be seen though answers are under way. */
   get isUnheard(): boolean {
-    return !this.isIdle && (this.#isInputEnded || !this.wantsInput);
+    return (this.#isInputEnded || !this.wantsInput) && !this.isIdle;
   }
 
   /** Sends a character of the next answer, if there is one that can be sent before the answer is known. */
@@ -171,7 +196,7 @@ export class HttpConnection implements ExchangeConnection {
     this.#first?.sendAhead();
   }
 
-  /** There is no connection any more. */
+  /** The connection is gone. */
   lost(): void {
     this.#isDeaf = true;
     this.isFinished = true;
@@ -189,7 +214,7 @@ export class HttpConnection implements ExchangeConnection {
     if (this.isCongested || this.isFinished) return 0;
     const { exchange } = this.#body;
     if (exchange !== undefined && (this.#first === undefined || this.#first === exchange)) return this.#stillFor;
-    return this.#first === undefined ? this.#environment.clock.now - this.#since : 0;
+    return this.#first === undefined ? this.#clock.now - this.#since : 0;
   }
 
   get hasServed(): boolean {
@@ -223,9 +248,9 @@ export class HttpConnection implements ExchangeConnection {
     if (this.#first === undefined && !this.#heads.isPartial) this.#finish();
   }
 
-  /** To be called now and then: ends what has lasted too long. */
+  /** To be called now and then: ends waits that have lasted too long. */
   tick(): void {
-    const { now } = this.#environment.clock;
+    const { now } = this.#clock;
     const age = now - this.#since;
     this.isUploadStalled = this.#isUploadStalled(now, age);
     if (this.#isDeaf || this.#rest !== undefined || this.#isHeld) return;
@@ -262,17 +287,13 @@ export class HttpConnection implements ExchangeConnection {
 
   // For exchanges.
 
-  get largestRequest(): number {
-    return this.#environment.share?.largestRequest ?? Infinity;
-  }
-
-  hold(request: HeldRequest, bytes: number, whole?: number): boolean {
-    return this.#environment.share?.hold(request, bytes, whole) ?? true;
+  wrote(): void {
+    this.#owner.writeSoon();
   }
 
   admitsAnswer(bytes: number): boolean {
     this.#largestAnswer = Math.max(this.#largestAnswer, bytes);
-    const { share } = this.#environment;
+    const { share } = this;
     if (share === undefined) return true;
     share.unread(this.unreadBytes);
     return share.admits(bytes);
@@ -283,19 +304,9 @@ export class HttpConnection implements ExchangeConnection {
   }
 
   beginAnswer(exchange: Exchange): boolean {
-    if (!this.#isClosing || exchange !== this.#newest) return false;
+    if (!this.#isClosing || exchange !== this.#newest || this.#lastWords !== undefined) return false;
     this.#isDeaf = true;
     return true;
-  }
-
-  sendText(text: string): void {
-    this.#output.writeText(text);
-    this.#environment.onOutput();
-  }
-
-  sendBytes(bytes: Uint8Array): void {
-    this.#output.writeBytes(bytes);
-    this.#environment.onOutput();
   }
 
   room(exchange: Exchange): void | Promise<void> {
@@ -303,12 +314,13 @@ export class HttpConnection implements ExchangeConnection {
       return exchange.queuedBytes < MAX_UNSENT_BYTES ? undefined : exchange.waitForRoom();
     }
     if (this.#unsentBytes < MAX_UNSENT_BYTES) return undefined;
-    this.#environment.flush();
+    this.#owner.flush();
     return this.#unsentBytes < MAX_UNSENT_BYTES || exchange.aborted ? undefined : exchange.waitForRoom();
   }
 
   answerEnded(exchange: Exchange): void {
     if (exchange !== this.#first) return;
+    this.#owner.writeSoon();
     let first: Exchange | undefined = exchange;
     while (first?.ended === true) {
       this.#unanswered--;
@@ -330,11 +342,10 @@ export class HttpConnection implements ExchangeConnection {
     this.#first = first;
     if (first === undefined) this.#allAnswered();
     else if (!this.isCongested) first.openRoom();
-    if (this.#rest !== undefined) this.#environment.onOutput();
   }
 
   get #unsentBytes(): number {
-    return this.#output.bytes + this.#environment.heldBytes();
+    return this.output.bytes + this.#owner.socket.writableLength;
   }
 
   get #isHeld(): boolean {
@@ -345,7 +356,9 @@ export class HttpConnection implements ExchangeConnection {
 
   /** Answers that were given at once, to many requests of one read, may only have to be written. */
   #hasToWait(): boolean {
-    if (this.#unsentBytes > MAX_UNSENT_BYTES) this.#environment.flush();
+    // Nothing waits for an answer, and nothing for the client.
+    if (this.#first === undefined && this.output.bytes === 0 && !this.isCongested) return false;
+    if (this.#unsentBytes > MAX_UNSENT_BYTES) this.#owner.flush();
     return this.#isHeld;
   }
 
@@ -362,7 +375,7 @@ export class HttpConnection implements ExchangeConnection {
     this.#newest = undefined;
     if (this.#lastWords !== undefined) this.#endWith(this.#lastWords);
     else if (this.#isDeaf || (this.#isClosing && !this.#heads.isPartial)) this.#finish();
-    else if (this.#body.exchange === undefined) this.#since = this.#environment.clock.now;
+    else if (this.#body.exchange === undefined) this.#since = this.#clock.now;
     if (this.#isRetiring) this.#answeredAt = performance.now();
   }
 
@@ -370,21 +383,22 @@ export class HttpConnection implements ExchangeConnection {
     const heads = this.#heads;
     const hadBegun = heads.isPartial;
     const head = heads.receive(bytes, start, end);
-    if (!hadBegun && (head !== undefined || heads.isPartial)) this.#since = this.#environment.clock.now;
+    if (!hadBegun && (head !== undefined || heads.isPartial)) this.#since = this.#clock.now;
     if (!this.#holdPartialHead()) this.#fail(NO_ROOM);
     else if (head === undefined) return heads.end;
     else if ('status' in head) this.#fail(head);
-    else this.#serve(head, end - heads.end);
+    else this.#begin(head, end - heads.end);
     return heads.end;
   }
 
   #holdPartialHead(): boolean {
     const { heldBytes } = this.#heads;
-    return heldBytes === this.#partialHead.heldBytes || this.hold(this.#partialHead, heldBytes, Infinity);
+    if (heldBytes === this.#partialHead.heldBytes) return true;
+    return this.share?.hold(this.#partialHead, heldBytes, Infinity) ?? true;
   }
 
   /** `following`: bytes that came with the head. */
-  #serve(head: RequestHead, following: number): void {
+  #begin(head: RequestHead, following: number): void {
     this.#hasServed = true;
     if (head.method === 'CONNECT') {
       // It asks for a connection to elsewhere.
@@ -392,6 +406,7 @@ export class HttpConnection implements ExchangeConnection {
       return;
     }
     const exchange = new Exchange(this, head);
+    const { bodyLength } = head;
     this.#unanswered++;
     if (this.#first === undefined) {
       this.#first = exchange;
@@ -401,34 +416,37 @@ export class HttpConnection implements ExchangeConnection {
     }
     this.#newest = exchange;
     // Requests behind it are answered as well.
-    const isLast = head.bodyLength === undefined || head.bodyLength >= following;
+    const isLast = bodyLength === undefined || bodyLength >= following;
     if (this.#isRetiring && isLast) this.closeWhenAnswered();
-    if (head.bodyLength !== 0) this.#body.begin(exchange);
+    if (bodyLength !== 0) this.#body.begin(exchange);
     else exchange.isReceived = true;
     if (!exchange.holdHead()) {
-      this.#refuse(exchange, NO_ROOM);
+      exchange.refuse(NO_ROOM);
       return;
     }
     if (head.expects === 'something else') {
-      this.#refuse(exchange, refused(417, 'the only expectation that is met is 100-continue'));
+      exchange.refuse(refused(417, 'the only expectation that is met is 100-continue'));
       return;
     }
-    if (head.bodyLength === 0) exchange.continue();
-    this.#environment.serve(exchange, exchange);
-    if (head.bodyLength !== 0) return;
-    const { reader } = exchange;
-    exchange.reader = undefined;
-    if (!exchange.begun) reader?.end();
+    if (bodyLength !== 0) {
+      this.#serve(exchange);
+      return;
+    }
+    exchange.continue();
+    this.#serve(exchange);
+    const { plan } = exchange;
+    exchange.plan = undefined;
+    if (!exchange.begun) plan?.onBody(NO_BODY);
     this.#received(exchange);
   }
 
   /** The whole request is here. */
-  #received({ keepsAlive }: Exchange): void {
-    if (!keepsAlive) {
+  #received({ request }: Exchange): void {
+    if (!request.keepsAlive) {
       this.#isDeaf = true;
       if (this.#first === undefined) this.#finish();
     } else if (this.#first === undefined) {
-      this.#since = this.#environment.clock.now;
+      this.#since = this.#clock.now;
     }
   }
 
@@ -436,30 +454,26 @@ export class HttpConnection implements ExchangeConnection {
   #fail(fault: Fault): void {
     const receiving = this.#body.exchange;
     const newest = this.#newest;
+    // An answer has said that it is the last one, or the client sends nothing that could be answered.
+    const wasDeaf = this.#isDeaf;
     this.#isDeaf = true;
     this.#heads.stop();
     this.#holdPartialHead();
     this.#body.stop();
     if (receiving !== undefined && !receiving.begun) {
-      receiving.dropBody();
-      this.#refuse(receiving, fault);
-    } else if (newest === undefined ? receiving === undefined : newest.begun && newest.isReceived) {
-      const words = lastWords(fault.status, faultText(fault));
-      if (newest === undefined) this.#endWith(words);
-      else this.#lastWords = words;
+      receiving.plan = undefined;
+      receiving.refuse(fault);
+    } else if (receiving === undefined && !wasDeaf) {
+      // In the order of the requests: behind the answers to those that came whole.
+      this.#lastWords = lastWords(fault.status, faultText(fault));
+      if (newest === undefined) this.#endWith(this.#lastWords);
     } else {
       this.closeWhenAnswered();
     }
   }
 
-  /** It is the last one that is answered. */
-  #refuse(exchange: Exchange, fault: Fault): void {
-    this.closeWhenAnswered();
-    refuse(exchange, fault);
-  }
-
   #endWith(words: string): void {
-    this.sendText(words);
+    this.output.writeText(words);
     this.#finish();
   }
 
@@ -470,10 +484,10 @@ export class HttpConnection implements ExchangeConnection {
     this.#rest = undefined;
     this.#heads.stop();
     this.#body.stop();
-    this.#environment.onOutput();
+    this.#owner.writeSoon();
   }
 
-  /** What is not answered yet never will be. */
+  /** Open requests will never be answered. */
   #abortAll(): void {
     let exchange = this.#first;
     this.#first = this.#newest = undefined;

@@ -1,71 +1,75 @@
-// What a server needs of HTTP/1.1, and nothing more: requests that arrive, their bodies, and their answers. Routes and what
-// bodies mean are above it; sockets, heads, chunks and the order of pipelined answers below. An implementation may send a
-// whole answer in one write, because it gets it in one call.
+// What a server needs of HTTP/1.1, and nothing more: requests that arrive, their bodies, and their answers. Routes and the
+// meaning of bodies are above it. Sockets, heads, chunks and the order of pipelined answers are below it. An implementation
+// may send a whole answer in one write, because it gets it in one call.
 
+/** The head of a request. Requests of one connection share one object while their heads are byte for byte the same. */
 export interface HttpRequest {
   readonly method: string;
   /** As it came: a path with its query, or a whole URL. */
   readonly target: string;
-  /** A header by its lower-case name. Of several lines one, joined by commas. */
+  /** A header by its lower-case name. The values of several lines are joined by commas. */
   header(name: string): string | undefined;
   /** The headers as they came: names and values in turn, their bytes read as Latin-1. */
   readonly rawHeaders: readonly string[];
-  /** No body may be larger: the server would have no room for it even if it held nothing else. */
-  readonly largestBody: number;
   /** The length of the body that the request declares, 0 without one; undefined for a chunked body. */
   readonly bodyLength: number | undefined;
-  /**
-   * Reads the body, which a client that expects 100-continue is asked for. To be called before the request's `serve` returns: a
-   * body that nobody reads by then is dropped.
-   */
-  readBody(reader: BodyReader): void;
-  /** Drops what still comes of the body; its reader is told nothing more. */
-  dropBody(): void;
-  /**
-   * Counts so many bytes as held for the request until it is answered, instead of what was counted before: that is what has come
-   * of its body. False, and nothing has changed, when the server has no room for more, or nobody waits for the answer any more.
-   */
-  hold(bytes: number): boolean;
+  /** Serves requests with this head. The server sets it for the first of them, and the others need no routing. */
+  handler: ServeRequest | undefined;
 }
 
-export interface BodyReader {
+/** How the server wants a body: whole, in one buffer. */
+export interface BodyPlan {
+  /** Larger bodies are refused. */
+  readonly limit: number;
+  /** An offset in the body. In memory that was allocated for a large body, a typed array of any kind may begin there. */
+  readonly alignedAt: number;
   /**
-   * Asked for when a body of known length does not come in one piece: memory of so many bytes, into which the body is received; then
-   * `data` is not told. It is asked for more, up to the whole length, when that much has come: a length is only a claim. Then what
-   * lies in the memory that was given before has to lie in the new one. Memory of a body that never comes whole is freed with its
-   * connection. Without `memory` the body is told piece by piece.
+   * The whole body. A body of a megabyte or more has its memory for itself. Not called when the client hangs up before, nor when
+   * the request has been answered.
    */
-  memory?(bytes: number): Buffer | undefined;
-  /** The next bytes; nobody else writes to them. */
-  data(chunk: Buffer): void;
-  /** The body is here. Not told when the client hangs up before, nor when the request has been answered. */
-  end(): void;
+  onBody(body: Buffer): void;
 }
 
 /** Headers as a flat list of names and values. */
 export type HttpHeaders = readonly string[];
 
 /**
- * The answer to one request: whole, by `respond`, or in parts, by `begin`, `send` and `end`. Answers leave in the order of
- * their requests. What is given after the client is gone is dropped. Bytes that are given stay as they are.
+ * A request and its answer. The answer is given whole, by `respond`, or in parts, by `begin`, `send` and `end`. Answers leave
+ * in the order of their requests. Nothing is sent once the client is gone. Nobody may change bytes that were given.
  */
-export interface HttpAnswer {
+export interface HttpExchange {
+  readonly request: HttpRequest;
+  /** The server has no room for a larger body, even if it held nothing else. */
+  readonly largestBody: number;
+  /**
+   * Receives the body; a client that expects 100-continue is asked for it. To be called before the `serve` of this request
+   * returns: the connection drops a body that nobody has asked for by then.
+   */
+  receiveBody(plan: BodyPlan): void;
+  /**
+   * Counts that many bytes as held for the request until it is answered. They replace the count so far, which is the size of
+   * the body. Returns false and changes nothing when the server has no room for more, or nobody waits for the answer any more.
+   */
+  hold(bytes: number): boolean;
   /** Whether the answer has begun. */
   readonly begun: boolean;
-  /** What the answer has beside its own headers, whatever it is: that a request is malformed, too. */
+  /** Further headers of every answer to this request, including the refusal of a malformed body. */
   commonHeaders: HttpHeaders;
+  /** Memory that nobody needs any more when the answer has been sent: the connection uses it again. To be set before the answer. */
+  reusable: ArrayBuffer | undefined;
   respond(status: number, headers: HttpHeaders, body: readonly Uint8Array[]): void;
   begin(status: number, headers: HttpHeaders): void;
-  /** A part of the body. A promise: the reader is slow, until there is room again or the client is gone. */
+  /** Sends a part of the body. The promise means that the reader is slow: it resolves when there is room, or the client is gone. */
   send(part: Uint8Array): void | Promise<void>;
   end(part?: Uint8Array): void;
   /** Whether the client hung up before the answer had ended. */
   readonly aborted: boolean;
   /** Calls back when the client hangs up before the answer has ended. The last listener counts. */
   onAbort(listener: () => void): void;
-  /** The connection takes no further requests, and closes after the answers to those that have come. */
-  closeConnection(): void;
 }
 
 /** Answers a request, at once or later. */
-export type ServeRequest = (request: HttpRequest, answer: HttpAnswer) => void;
+export type ServeRequest = (exchange: HttpExchange) => void;
+
+/** Seconds after which a client may send a refused request again. Only refusals before an execution say so. */
+export const RETRY_AFTER_SECONDS = '1';

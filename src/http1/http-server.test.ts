@@ -6,7 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
-import type { HttpAnswer, HttpRequest, ServeRequest } from './http-exchange.js';
+import type { HttpExchange, ServeRequest } from './http-exchange.js';
 import { HttpServer, type HttpServerOptions } from './http-server.js';
 
 const GET = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
@@ -30,21 +30,16 @@ function client(port: number): Socket {
   return socket;
 }
 
-function respond(answer: HttpAnswer, body: Uint8Array = Buffer.alloc(0)): void {
+function respond(answer: HttpExchange, body: Uint8Array = Buffer.alloc(0)): void {
   answer.respond(200, ['Content-Length', String(body.length)], [body]);
 }
 
 /** Gives back what it is sent. */
-function echo(request: HttpRequest, answer: HttpAnswer): void {
-  const pieces: Buffer[] = [];
-  request.readBody({
-    memory: (bytes) => {
-      const memory = Buffer.allocUnsafeSlow(bytes);
-      pieces[0]?.copy(memory);
-      return (pieces[0] = memory);
-    },
-    data: (piece) => pieces.push(piece),
-    end: () => respond(answer, Buffer.concat(pieces)),
+function echo(exchange: HttpExchange): void {
+  exchange.receiveBody({
+    limit: Infinity,
+    alignedAt: 0,
+    onBody: (body) => respond(exchange, body),
   });
 }
 
@@ -89,7 +84,7 @@ describe('a server', () => {
   });
 
   it('answers a client that has closed its sending half with what is there, and closes', async () => {
-    const { port } = await listen((_, answer) => respond(answer, LARGE));
+    const { port } = await listen((answer) => respond(answer, LARGE));
     const socket = client(port);
     socket.end(GET);
     const received = await text(socket);
@@ -105,7 +100,7 @@ describe('a server', () => {
   });
 
   it('does not wait for ever for a client to close its side', async () => {
-    const { server, port } = await listen((_, answer) => respond(answer));
+    const { server, port } = await listen((answer) => respond(answer));
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     open.push({ close: () => socket.destroy() });
     socket.resume().write(CLOSE);
@@ -114,8 +109,8 @@ describe('a server', () => {
   });
 
   it('ends connections that are idle when it drains, and the others after their answers', async () => {
-    const answers: HttpAnswer[] = [];
-    const { server, port } = await listen((_, answer) => answers.push(answer));
+    const answers: HttpExchange[] = [];
+    const { server, port } = await listen((answer) => void answers.push(answer));
     const [busy, idle] = [client(port), client(port)];
     busy.write(GET);
     await expect.poll(() => [answers.length, server.connections]).toEqual([1, 2]);
@@ -128,7 +123,7 @@ describe('a server', () => {
   });
 
   it('waits a little for the first request of a client that has just connected when it drains', async () => {
-    const { server, port } = await listen((_, answer) => respond(answer, Buffer.from('served')));
+    const { server, port } = await listen((answer) => respond(answer, Buffer.from('served')));
     const socket = client(port);
     await expect.poll(() => server.connections).toBe(1);
     server.drain();
@@ -142,7 +137,7 @@ describe('a server', () => {
   });
 
   it('serves a request that has come to an idle connection and was not read when it drains', async () => {
-    const { server, port } = await listen((_, answer) => respond(answer, Buffer.from('served')));
+    const { server, port } = await listen((answer) => respond(answer, Buffer.from('served')));
     const socket = client(port);
     socket.write(GET);
     await once(socket, 'data');
@@ -153,7 +148,7 @@ describe('a server', () => {
   });
 
   it('answers who connects in a long turn of the event loop while its port closes', async () => {
-    const { server, port } = await listen((_, answer) => respond(answer));
+    const { server, port } = await listen((answer) => respond(answer));
     const asked = new Promise<Socket>((resolve) => {
       const ask = () => {
         const socket = client(port);
@@ -169,7 +164,7 @@ describe('a server', () => {
   });
 
   it('takes no connections when it is settled', async () => {
-    const { server, port } = await listen((_, answer) => respond(answer));
+    const { server, port } = await listen((answer) => respond(answer));
     server.drain();
     await server.settled();
     const [error] = (await once(client(port), 'error')) as [NodeJS.ErrnoException];
@@ -183,7 +178,7 @@ describe('a client that does not take its answers', () => {
   it('is not read any more, keeps no other waiting, and gets all of them in the end', async () => {
     const COUNT = 2000;
     let served = 0;
-    const { port } = await listen((_, answer) => (served++, respond(answer, PART)));
+    const { port } = await listen((answer) => (served++, respond(answer, PART)));
     const slow = client(port).pause();
     for (let i = 0; i < COUNT; i++) slow.write(GET);
     const other = client(port);
@@ -206,7 +201,7 @@ describe('a client that does not take its answers', () => {
 
   it('is sent no more of a stream than it takes', async () => {
     let sent = 0;
-    const { port } = await listen((_, answer) => {
+    const { port } = await listen((answer) => {
       answer.begin(200, []);
       void (async () => {
         while (!answer.aborted) {

@@ -85,7 +85,7 @@ export class HttpServer {
     return this.#listener.settled();
   }
 
-  /** Drains, closes what is left after a while, and resolves when no socket is open. Idempotent. */
+  /** Drains, closes the remaining connections after a while, and resolves when no socket is open. Idempotent. */
   close(): Promise<void> {
     return this.#listener.close(FLUSH_MILLISECONDS);
   }

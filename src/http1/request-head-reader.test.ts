@@ -304,3 +304,44 @@ describe('a head in pieces', () => {
     }
   });
 });
+
+describe('the heads that come one after the other', () => {
+  const texts = [
+    'GET / HTTP/1.1\r\nHost: h\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\n\r\n',
+    'GET / HTTP/1.0\r\nHost: h\r\n\r\n',
+    'GET / HTTP/1.0\r\n\r\n',
+    'GET / HTTP/1.1\r\nContent-Length: 7\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: a b\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h\r\nHost: h\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h:80\r\nContent-Length: 007\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 1234567890123456\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h\r\nContent-Length: 7x\r\n\r\n',
+    'GET / HTTP/1.1\r\nHost: h\r\nContent-Length:\r\n\r\n',
+    'GET / HTTP/1.1 \r\nHost: h\r\n\r\n',
+    'GET / HTTP/1.\r\n',
+    'GET /other HTTP/1.1\r\nHost: h\r\n\r\n',
+    'POST / HTTP/1.1\r\nHost: h\r\nContent-Length: 7\r\n\r\n',
+    'GET http://x/ HTTP/1.1\r\nHost: h\r\n\r\n',
+    'GET http:///x HTTP/1.1\r\nHost: h\r\n\r\n',
+    `GET /${'x'.repeat(600)} HTTP/1.1\r\nHost: h\r\n\r\n`,
+  ];
+
+  it.each([Infinity, 3])('are each read as if they came alone, in pieces of %d bytes', (size) => {
+    const reader = new RequestHeadReader();
+    for (const before of texts) {
+      for (const text of texts) {
+        for (const one of [before, text]) {
+          const bytes = Buffer.from(one);
+          let found: RequestHead | Fault | undefined;
+          for (let end = Math.min(size, bytes.length); found === undefined && end <= bytes.length; end += size) {
+            found = reader.read(bytes, 0, end);
+          }
+          found ??= reader.read(bytes, 0, bytes.length);
+          expect(found).toEqual(read(one));
+        }
+      }
+    }
+  });
+});

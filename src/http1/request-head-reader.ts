@@ -4,10 +4,10 @@ import { CR, PLACES, SPACE, TARGET, TOKEN } from './characters.js';
 import { malformed, refused, type Fault } from './fault.js';
 import type { HeadFraming } from './head-framing.js';
 import { authorityOf, isHost } from './host.js';
-import { hasLineEnd, HeadReader, isLineEnd } from './head-reader.js';
+import { hasLineEnd, HeadReader, isLineEnd, isText } from './head-reader.js';
 import { RequestHead } from './request-head.js';
 
-/** Those that are registered. Others are refused before anything is made of the rest. */
+/** The registered methods. Others are refused before anything is made of the rest. */
 const METHODS: ReadonlySet<string> = new Set(
   (
     'ACL BIND CHECKOUT CONNECT COPY DELETE GET HEAD LINK LOCK M-SEARCH MERGE MKACTIVITY MKCALENDAR MKCOL MOVE NOTIFY OPTIONS ' +
@@ -15,6 +15,7 @@ const METHODS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 const LONGEST_METHOD = 11;
+const LONGEST_KEPT_LINE = 512;
 /** A path, `*`, or a whole URL. */
 const TARGET_FORM = /^(?:\/|\*$|[a-z]+:\/\/.)/i;
 
@@ -22,8 +23,14 @@ export class RequestHeadReader extends HeadReader<RequestHead> {
   #method = '';
   #target = '';
   #isVersion10 = false;
+  /** The last first line, with its end: the requests of a connection mostly have the same. */
+  #line = '';
 
   protected override startLine(bytes: Buffer, start: number, end: number): number | Fault | undefined {
+    const line = this.#line;
+    if (line !== '' && start + line.length <= end && isText(bytes, start, start + line.length, line))
+      return line.length;
+    this.#line = '';
     let at = start;
     while (at < end && (PLACES[bytes[at]!]! & TOKEN) !== 0) at++;
     if (at === end) return undefined;
@@ -45,7 +52,9 @@ export class RequestHeadReader extends HeadReader<RequestHead> {
     this.#isVersion10 = version === 'HTTP/1.0';
     this.#method = method;
     this.#target = target;
-    return versionEnd + 2 - start;
+    const length = versionEnd + 2 - start;
+    if (length <= LONGEST_KEPT_LINE) this.#line = bytes.toString('latin1', start, start + length);
+    return length;
   }
 
   protected override beginningFault(bytes: Buffer, start: number, end: number): Fault | undefined {
@@ -59,7 +68,9 @@ export class RequestHeadReader extends HeadReader<RequestHead> {
     const framing = fields.ofRequest(this.#isVersion10);
     if ('status' in framing) return framing;
     const authority = authorityOf(this.#target);
-    if (authority === '' || !isHost(authority ?? '')) return malformed('invalid host in the request target');
+    if (authority !== undefined && (authority === '' || !isHost(authority))) {
+      return malformed('invalid host in the request target');
+    }
     return new RequestHead(text, { method: this.#method, target: this.#target }, { framing, places });
   }
 }

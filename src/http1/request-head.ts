@@ -1,5 +1,6 @@
 // The head of a request.
 
+import type { HttpRequest, ServeRequest } from './http-exchange.js';
 import { MessageHead } from './message-head.js';
 
 /** What the head says about the message that it belongs to. */
@@ -13,13 +14,14 @@ export interface Framing {
   readonly expects: 'nothing' | '100-continue' | 'something else';
 }
 
-export class RequestHead extends MessageHead implements Framing {
+export class RequestHead extends MessageHead implements Framing, HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly bodyLength: number | undefined;
   readonly keepsAlive: boolean;
   readonly isVersion10: boolean;
   readonly expects: Framing['expects'];
+  handler: ServeRequest | undefined;
 
   constructor(
     text: string,

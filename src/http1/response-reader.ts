@@ -10,7 +10,7 @@ import { ResponseHeadReader } from './response-head-reader.js';
 /** Reading straight into the listener's memory saves copying so much at least. */
 const SMALLEST_DIRECT_READ = 32_768;
 
-/** Who is told of an answer. */
+/** The listener of an answer. */
 export interface ResponseListener {
   /** The head; interim ones are not told. */
   onHead(head: ResponseHead): void;
@@ -41,7 +41,7 @@ export class ResponseReader {
     this.#place = 'head';
   }
 
-  /** Nothing more is told. */
+  /** Nothing more is reported. */
   stop(): void {
     this.#listener = undefined;
   }

@@ -42,7 +42,7 @@ async function accept(serve: ServeRequest, budget?: ByteBudget) {
 describe('a socket', () => {
   it('has a time to take what is written, only while it takes nothing', async () => {
     const body = Buffer.alloc(20_000_000);
-    const { client, connection, tick } = await accept((_, answer) =>
+    const { client, connection, tick } = await accept((answer) =>
       answer.respond(200, ['Content-Length', String(body.length)], [body]),
     );
     const isWaiting = () => connection.socket.writableNeedDrain;
@@ -65,11 +65,8 @@ describe('a socket', () => {
   });
 
   it('is closed a while after its last answer, when the client does not close it', async () => {
-    const { client, connection, tick } = await accept((_, answer) => {
-      answer.closeConnection();
-      answer.respond(200, ['Content-Length', '0'], []);
-    });
-    client.resume().write(GET);
+    const { client, connection, tick } = await accept((answer) => answer.respond(200, ['Content-Length', '0'], []));
+    client.resume().write('GET / HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n');
     await once(client, 'end');
     tick(900);
     expect(connection.socket.destroyed).toBe(false);
@@ -78,7 +75,7 @@ describe('a socket', () => {
   });
 
   it('is written once for all answers of a turn', async () => {
-    const { client, connection } = await accept((_, answer) => answer.respond(200, ['Content-Length', '0'], []));
+    const { client, connection } = await accept((answer) => answer.respond(200, ['Content-Length', '0'], []));
     let writes = 0;
     const { socket } = connection;
     const write = socket.write.bind(socket) as (chunk: Uint8Array) => boolean;
@@ -93,8 +90,8 @@ describe('a socket', () => {
   it('whose upload stands still makes room for others, and for nobody before', async () => {
     const budget = new ByteBudget(64 * MIB);
     const other = otherConnection(budget);
-    const { client, connection, tick } = await accept((request) => {
-      request.readBody({ memory: (length) => Buffer.alloc(length), data: () => undefined, end: () => undefined });
+    const { client, connection, tick } = await accept((exchange) => {
+      exchange.receiveBody({ limit: Infinity, alignedAt: 0, onBody: () => undefined });
     }, budget);
     let received = '';
     client.on('data', (chunk: Buffer) => (received += chunk.toString()));
@@ -120,7 +117,7 @@ describe('a socket', () => {
     const other = otherConnection(budget);
     const body = Buffer.alloc(100 * MIB);
     const { client, connection, tick } = await accept(
-      (_, answer) => answer.respond(200, ['Content-Length', String(body.length)], [body]),
+      (answer) => answer.respond(200, ['Content-Length', String(body.length)], [body]),
       budget,
     );
     client.pause().on('error', () => undefined);
@@ -137,7 +134,7 @@ describe('a socket', () => {
   });
 
   it('gives its place to others while it is idle', async () => {
-    const { client, connection } = await accept((_, answer) => answer.respond(200, ['Content-Length', '0'], []));
+    const { client, connection } = await accept((answer) => answer.respond(200, ['Content-Length', '0'], []));
     client.resume();
     expect(connection.hasServed).toBe(false);
     client.write(GET);

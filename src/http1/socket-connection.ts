@@ -11,7 +11,7 @@ import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import { afterReading } from '../sockets/after-reading.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
-import { HttpConnection, type Clock } from './http-connection.js';
+import { HttpConnection, type Clock, type ConnectionOwner } from './http-connection.js';
 import type { ServeRequest } from './http-exchange.js';
 
 /** A client that takes nothing of an answer for so long is gone. */
@@ -28,7 +28,7 @@ export interface SocketEnvironment extends SharedByConnections {
   readonly clock: Clock;
 }
 
-export class SocketConnection implements ByteSink, ListenedConnection, ShareOwner, Writing {
+export class SocketConnection implements ByteSink, ListenedConnection, ConnectionOwner, ShareOwner, Writing {
   readonly socket: Socket;
   readonly #connection: HttpConnection;
   readonly #output: Output;
@@ -49,6 +49,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   /** How long the client has taken nothing of what waits for it, in milliseconds. */
   #idle = 0;
   readonly #presence: Presence;
+  /** Whether {@link Presence} looks for the client. */
+  #isWatched = false;
 
   /** `read` gives the socket, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
@@ -62,9 +64,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
       serve,
       clock,
       output: this.#output,
-      onOutput: () => this.#writeSoon(),
-      flush: () => this.#send(),
-      heldBytes: () => this.socket.writableLength,
+      owner: this,
       share: this.#share,
     });
     this.#presence = new Presence(socket, () => this.#connection.sendAhead());
@@ -79,7 +79,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#isBusy = true;
     this.#connection.receive(bytes, start, end);
     this.#isBusy = false;
-    this.write();
+    // Most requests are answered later. Until then there is nothing to write, and nothing has changed for the socket.
+    if (this.#output.bytes > 0 || !this.#connection.onlyReads || this.#isDraining) this.write();
   }
 
   directTarget(): Buffer | undefined {
@@ -90,12 +91,15 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   write(): void {
     this.#isWaiting = false;
     if (this.#isEnding) return;
-    this.#isBusy = true;
-    this.#connection.proceed();
-    this.#isBusy = false;
-    this.#send();
-    this.#share?.unread(this.#connection.unreadBytes);
-    if (this.#connection.isFinished && this.#output.bytes === 0) this.#end();
+    const connection = this.#connection;
+    if (connection.isHoldingBack) {
+      this.#isBusy = true;
+      connection.proceed();
+      this.#isBusy = false;
+    }
+    this.flush();
+    this.#share?.unread(connection.unreadBytes);
+    if (connection.isFinished && this.#output.bytes === 0) this.#end();
     else this.#readOrWait();
     if (this.#isDraining) this.#closeLater(performance.now());
   }
@@ -171,7 +175,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     const isUnasked = connection.isIdle && this.unreadBytes === 0 && !connection.isFinished;
     if (!isUnasked || this.#awaited !== undefined) return;
     const left = since + NEXT_REQUEST_MILLISECONDS - performance.now();
-    // What has come may not be read yet.
+    // Received bytes may not be read yet.
     if (left <= 0) afterReading(() => this.#closeUnasked());
     else this.#awaited = setTimeout(() => this.#closeUnasked(), left).unref();
   }
@@ -192,13 +196,13 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.#share?.close();
   }
 
-  #writeSoon(): void {
+  writeSoon(): void {
     if (this.#isBusy || this.#isWaiting) return;
     this.#isWaiting = true;
     this.#environment.turn.add(this);
   }
 
-  #send(): void {
+  flush(): void {
     const output = this.#output;
     const { socket } = this;
     const connection = this.#connection;
@@ -219,7 +223,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   #readOrWait(): void {
     const { wantsInput, isUnheard } = this.#connection;
-    this.#presence.watch(isUnheard);
+    if (isUnheard !== this.#isWatched) {
+      this.#isWatched = isUnheard;
+      this.#presence.watch(isUnheard);
+    }
     if (wantsInput === this.#isReading) return;
     this.#isReading = wantsInput;
     if (wantsInput) this.socket.resume();
@@ -233,7 +240,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.write();
   }
 
-  /** What is written still goes out, and the client has some time to read it. */
+  /** Written bytes still go out, and the client has some time to read them. */
   #end(): void {
     this.#isEnding = true;
     this.#presence.stop();

@@ -1,5 +1,5 @@
-// What makes a message's fields malformed (RFC 9113, sections 8.2 and 8.3): pseudo-header fields that are unknown, missing,
-// doubled or out of place, and fields that speak about an HTTP/1.1 connection. Bytes are checked where they are decoded.
+// Finds malformed fields of messages (RFC 9113, sections 8.2 and 8.3). Pseudo-header fields may be unknown, missing, doubled or
+// out of place; fields about a connection of HTTP/1.1 are forbidden. Bytes are checked where they are decoded.
 
 export type MessagePart = 'request' | 'response' | 'trailers';
 

@@ -18,6 +18,8 @@ const TICK_MILLISECONDS = 500;
 export interface Http2ConnectOptions {
   readonly host: string;
   readonly port: number;
+  /** Of a Unix socket in place of host and port. */
+  readonly path?: string | undefined;
   readonly listen: (connection: Http2Connection) => ConnectionListener;
   readonly connection?: ConnectionOptions | undefined;
   /** Default: no TLS. */
@@ -30,7 +32,7 @@ export class Http2Client {
   readonly #turn = new WriteTurn();
   readonly #memory = allocateReadMemory();
 
-  /** The connection can be used at once; whether it could be made is told to its listener. */
+  /** The connection can be used at once. Its listener hears whether it could be made. */
   connect(options: Http2ConnectOptions): SocketConnection {
     const { listen, connection: connectionOptions } = options;
     const connection = new SocketConnection((sink) => this.#open(options, sink), {
@@ -45,9 +47,9 @@ export class Http2Client {
     return connection;
   }
 
-  #open({ host, port, tls }: Http2ConnectOptions, sink: ByteSink): Socket {
+  #open({ host, port, path, tls }: Http2ConnectOptions, sink: ByteSink): Socket {
     const secure = tls === undefined ? undefined : { ...tls, ALPNProtocols: ['h2'] };
-    const socket = openSocket({ host, port, tls: secure }, this.#memory, sink);
+    const socket = openSocket({ host, port, path, tls: secure }, this.#memory, sink);
     if (socket instanceof TLSSocket) {
       socket.once('secureConnect', () => {
         if (socket.alpnProtocol !== 'h2') socket.destroy(new Error('the server does not speak the protocol h2'));

@@ -14,8 +14,6 @@ export interface ConnectionControl {
   readonly sentMessageFrames: number;
   /** The socket has more than the system takes at the moment: no message goes out until it has drained. */
   readonly isCongested: boolean;
-  /** It is to end, and has said so: streams that still begin may be refused. */
-  readonly isEnding: boolean;
   /** `onAnswer` when the peer has answered; never when the connection ends before. */
   ping(onAnswer: () => void): void;
   /** Ends the connection and its streams now, and tells the peer why. */
@@ -33,8 +31,8 @@ export interface ConnectionListener {
   /** The peer's settings have come: streams can be opened. */
   onReady?(): void;
   /**
-   * A server: a request has begun; `endsStream` when its headers are all of it. Without a listener nothing more is told
-   * about the stream.
+   * A server: a request has begun; `endsStream` when its headers are all of it. Without a listener the user hears no more of
+   * the stream.
    */
   onStream?(stream: Http2Stream, headers: HeaderList, endsStream: boolean): StreamListener | undefined;
   /** A client: the connection's `canOpenStream` was false because of too many streams, and is true again. */

@@ -1,6 +1,9 @@
-// What can be set about a connection, and what it is otherwise. Times are in milliseconds; 0 stands for never.
+// The options of a connection, and their defaults. Times are in milliseconds; 0 stands for never.
 
 import { MAX_MAX_FRAME_SIZE, MAX_WINDOW, MIN_MAX_FRAME_SIZE } from './frame.js';
+
+/** The side of a connection. */
+export type Role = 'client' | 'server';
 
 export interface ConnectionOptions {
   /**

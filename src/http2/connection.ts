@@ -7,7 +7,6 @@ import type { ConnectionControl, ConnectionListener } from './connection-listene
 import { completeOptions, type CompleteConnectionOptions, type ConnectionOptions } from './connection-options.js';
 import { type ControlledConnection, ControlReceiver } from './control-receiver.js';
 import { DataReceiver } from './data-receiver.js';
-import { Exchanges, type ExchangeConnection } from './exchanges.js';
 import { FloodGuard } from './flood-guard.js';
 import { FLAG, FRAME, type FrameHead } from './frame.js';
 import { FrameReader, PAYLOAD, type FrameSink, type Payload } from './frame-reader.js';
@@ -22,42 +21,46 @@ import type { BlockPool, Output } from '../sockets/output.js';
 import { PingBook } from './ping-book.js';
 import { Sender } from './sender.js';
 import { Stopwatch } from './stopwatch.js';
-import { StreamTable, type Role } from './stream-table.js';
+import { StreamLifecycle, type StreamsConnection } from './stream-lifecycle.js';
+import { StreamTable } from './stream-table.js';
+import type { Role } from './connection-options.js';
 
 /** Frames that are wanted whole, header blocks apart, are small or a nuisance. */
 const LONGEST_CONTROL_FRAME = 16_384;
-/** Of what the protocol answers by itself, when the peer does not read. */
+/** Limit on answers of the protocol itself that the peer does not read. */
 const MOST_UNREAD_CONTROL_BYTES = 65_536;
 /** A client may open so many streams before it knows how many it may. */
 const STREAMS_BEFORE_SETTINGS = 100;
 /** A message of which hardly anything has come for so long is given up. */
 const STILL_MESSAGE_MILLISECONDS = 60_000;
-/** A client that connects to a server that leaves, and opens no stream for so long, is told so. */
+/** A client that has just connected to a server that leaves may take so long to open its first stream. */
 const UNUSED_MILLISECONDS = 1000;
 
-const none = (): number => 0;
+const NO_BACKLOG = { writableLength: 0 };
 
 export interface ConnectionEnvironment {
   readonly role: Role;
-  /** Makes who is told the connection's events. */
+  /** Makes the listener for the connection's events. */
   readonly listen: (connection: Http2Connection) => ConnectionListener;
   readonly options?: ConnectionOptions | undefined;
   /** Shared by the connections of a thread. */
   readonly pool: BlockPool;
   /** What the connection may hold in memory. Default: anything. */
   readonly share?: ByteShare | undefined;
-  /** Bytes that were written and that the socket has not passed on. Default: none. */
-  readonly heldBytes?: () => number;
+  /** The socket: it tells how much was written that it has not passed on. Default: nothing. */
+  readonly backlog?: { readonly writableLength: number };
   /** There is output, or the connection is finished. Called any number of times, also during `receive`. */
   readonly onOutput: () => void;
 }
 
-export class Http2Connection implements ConnectionControl, FrameSink, ControlledConnection, ExchangeConnection {
+export class Http2Connection implements ConnectionControl, FrameSink, ControlledConnection, StreamsConnection {
   readonly role: Role;
   readonly streams: StreamTable;
   readonly sender: Sender;
   readonly data: DataReceiver;
-  readonly exchanges: Exchanges;
+  readonly lifecycle: StreamLifecycle;
+  /** All that is to be written. */
+  readonly output: Output;
   readonly options: CompleteConnectionOptions;
   readonly listener: ConnectionListener;
   /** Nothing is received any more, and nothing is added to the output. */
@@ -69,62 +72,61 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   /** Milliseconds for which there has been nothing to do, as far as ticks tell: no stream, or streams that wait for the peer. */
   idleFor = 0;
   readonly share: ByteShare | undefined;
-  readonly #onOutput: () => void;
-  readonly #heldBytes: () => number;
+  readonly changed: () => void;
+  readonly guard: FloodGuard;
+  readonly handshake: Handshake;
+  readonly goodbye: Goodbye;
+  readonly #backlog: { readonly writableLength: number };
   readonly #reader: FrameReader;
   readonly #headers: HeaderReceiver;
-  readonly #guard: FloodGuard;
-  readonly #handshake: Handshake;
   readonly #pings: PingBook;
-  readonly #goodbye: Goodbye;
   readonly #control: ControlReceiver;
   readonly #idleTime = new Stopwatch();
   readonly #restTime = new Stopwatch();
   #answeredFrames = 0;
-  /** The end is to be announced. */
-  #isLeaving = false;
+  /** A server: the end is to be announced. */
+  isLeaving = false;
+  /** And the connection is to end then. */
+  #isDraining = false;
 
-  constructor({ role, listen, options, pool, share, heldBytes = none, onOutput }: ConnectionEnvironment) {
+  constructor({ role, listen, options, pool, share, backlog = NO_BACKLOG, onOutput }: ConnectionEnvironment) {
     this.role = role;
     this.share = share;
-    this.#heldBytes = heldBytes;
+    this.#backlog = backlog;
     this.options = completeOptions(options);
-    this.#onOutput = onOutput;
+    this.changed = onOutput;
     const { headerTableSize, maxHeaderListSize, connectionWindow } = this.options;
     this.streams = new StreamTable(role);
-    this.exchanges = new Exchanges(this);
-    this.sender = new Sender(this.exchanges, pool);
+    this.lifecycle = new StreamLifecycle(this);
+    this.sender = new Sender(this.lifecycle, pool);
+    this.output = this.sender.output;
     this.#reader = new FrameReader(this);
     this.#headers = new HeaderReceiver(this, { tableSize: headerTableSize, maxListSize: maxHeaderListSize });
     this.data = new DataReceiver(this, this.#reader, connectionWindow);
-    this.#guard = new FloodGuard(this.options);
-    this.#handshake = new Handshake(role, this.sender, this.options);
+    this.guard = new FloodGuard(this.options);
+    this.handshake = new Handshake(role, this.sender, this.options);
     this.#pings = new PingBook(this.sender);
-    this.#goodbye = new Goodbye(this.sender);
+    this.goodbye = new Goodbye(this.sender);
     this.#control = new ControlReceiver(this, {
       headers: this.#headers,
-      handshake: this.#handshake,
+      handshake: this.handshake,
       pings: this.#pings,
-      goodbye: this.#goodbye,
+      goodbye: this.goodbye,
     });
-    if (role === 'client') this.#handshake.introduce();
+    if (role === 'client') this.handshake.introduce();
     this.listener = listen(this);
   }
 
   // For the socket.
 
-  get output(): Output {
-    return this.sender.output;
-  }
-
-  /** `bytes[start…end)` were received; whoever is shown them sees them only during the call. */
+  /** `bytes[start…end)` were received. Listeners may read them only during the call. */
   receive(bytes: Buffer, start: number, end: number): void {
     this.receivedBytes += end - start;
     let at = start;
-    if (this.#handshake.needsPreface && !this.isFinished) {
-      at = this.#handshake.readPreface(bytes, start, end);
+    if (this.handshake.needsPreface && !this.isFinished) {
+      at = this.handshake.readPreface(bytes, start, end);
       if (at < 0) {
-        this.#handshake.introduce();
+        this.handshake.introduce();
         this.fail(new Http2Error('PROTOCOL_ERROR', 'the connection does not begin with the preface of HTTP/2'));
         return;
       }
@@ -141,11 +143,6 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     }
   }
 
-  /** Where the next bytes are best read to, instead of the usual place (data-receiver.ts). */
-  directTarget(): Buffer | undefined {
-    return this.data.directTarget();
-  }
-
   /** The socket is closed, or the peer's side of it. */
   lost(cause?: Error): void {
     if (this.isFinished) return;
@@ -157,18 +154,18 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   /** To be called now and then, with milliseconds of any clock. */
   tick(now: number): void {
     if (this.isFinished) return;
-    this.#guard.refill(now);
+    this.guard.refill(now);
     const idle = this.#idleTime.look(now, this.streams.size === 0);
     this.idleFor = this.#restTime.look(now, this.#rests());
-    if (this.#isLeaving && idle > UNUSED_MILLISECONDS) this.announceEnd();
-    const delay = this.#handshake.findDelay(now);
+    if (this.isLeaving && idle > UNUSED_MILLISECONDS) this.#endUnused();
+    const delay = this.handshake.findDelay(now);
     if (delay !== undefined) {
       this.fail(delay);
       return;
     }
     if (this.share !== undefined && this.share.bytes > 0) this.#lookForUploads(now);
     const { idleTimeout, drainTimeout } = this.options;
-    if (this.#goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
+    if (this.goodbye.isOverdue(now, drainTimeout)) this.#decideLastStream();
     else if (idleTimeout > 0 && idle >= idleTimeout) this.drain();
   }
 
@@ -183,10 +180,10 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   #lookForUploads(now: number): void {
     let isStill = false;
     for (const stream of this.streams.all()) {
-      stream.stillFor = stream.upload.look(now, stream.isComing && stream.heldBytes > 0, stream.heldBytes);
+      stream.lookForProgress(now);
       isStill ||= stream.stillFor > STILL_MESSAGE_MILLISECONDS;
     }
-    if (isStill) this.exchanges.giveUpUploads(STILL_MESSAGE_MILLISECONDS);
+    if (isStill) this.lifecycle.giveUpUploads(STILL_MESSAGE_MILLISECONDS);
   }
 
   // For the user.
@@ -198,7 +195,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   /** The same with what the socket has and has not passed on. */
   get unreadBytes(): number {
-    return this.sender.queuedBytes + this.output.bytes + this.#heldBytes();
+    return this.sender.queuedBytes + this.output.bytes + this.#backlog.writableLength;
   }
 
   get openStreams(): number {
@@ -213,8 +210,10 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     return this.sender.isCongested;
   }
 
-  get isEnding(): boolean {
-    return this.isFinished || this.#goodbye.isBegun;
+  /** A server that drains: streams may still come from a client that has not heard of it, or has just connected. They are served. */
+  get mayStillAsk(): boolean {
+    if (this.isFinished) return false;
+    return this.goodbye.isBegun ? this.goodbye.isUndecided : this.#isDraining;
   }
 
   /** A client: whether {@link openStream} may be called. */
@@ -224,14 +223,14 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   /** A client: whether streams can be opened, if not now then when others have ended. */
   get takesStreams(): boolean {
-    const isEnding = this.isEnding || this.#goodbye.isSaidByPeer;
+    const isEnding = this.isFinished || this.goodbye.isBegun || this.goodbye.isSaidByPeer;
     return this.role === 'client' && !isEnding && this.streams.hasLocalIds;
   }
 
   /** A client sends a request's head, and with `endsStream` all of it. */
   openStream(headers: OutgoingHeaders, listener: StreamListener, endsStream = false): Http2Stream {
     if (!this.canOpenStream) throw new Http2Error('REFUSED_STREAM', 'the connection takes no more streams');
-    const stream = this.exchanges.open(this.streams.takeLocalId());
+    const stream = this.lifecycle.open(this.streams.takeLocalId());
     stream.listener = listener;
     stream.sendHeaders(headers, endsStream);
     return stream;
@@ -239,39 +238,66 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   ping(onAnswer: () => void): void {
     if (this.isFinished) return;
-    this.#handshake.introduce();
+    this.handshake.introduce();
     this.#pings.send(onAnswer);
-    this.#onOutput();
+    this.changed();
   }
 
   /**
-   * A server: tells the client to open its next streams elsewhere. Those that it opens here are served until {@link drain}. A client
-   * that has just connected is told with its first stream: before it, it would only connect again.
+   * A server: tells the client to open its next streams elsewhere. Streams that it opens here are served until {@link drain}. A
+   * client that has just connected hears of it with its first stream: before, it would only connect again.
    */
   announceEnd(): void {
-    this.#isLeaving = true;
-    if (this.isFinished || !this.#handshake.isReady) return;
-    this.#goodbye.announce();
-    this.#onOutput();
+    this.isLeaving = true;
+    this.leave();
   }
 
-  /** Ends the connection when its streams have ended. No more can be opened, by a client of ours at once. */
+  /**
+   * Ends the connection when its streams have ended. A client opens no more of them. A server serves all streams that its
+   * client opens before it must have heard of the end. A client that has just connected hears of it with its first stream.
+   */
   drain(): void {
-    if (this.isFinished || this.#goodbye.isBegun) return;
-    if (this.role === 'client' || !this.#handshake.isReady) this.#decideLastStream();
-    else this.#goodbye.begin(this.#pings, () => this.#decideLastStream());
-    this.#onOutput();
+    if (this.isFinished || this.goodbye.isBegun) return;
+    if (this.role === 'client') {
+      this.#decideLastStream();
+      return;
+    }
+    const isNew = !this.handshake.isReady || (this.isLeaving && !this.goodbye.isAnnounced);
+    this.isLeaving = this.#isDraining = true;
+    if (!isNew) this.leave();
+  }
+
+  leave(): void {
+    if (this.isFinished || !this.handshake.isReady) return;
+    if (this.#isDraining) this.goodbye.begin(this.#pings, () => this.#decideLastStream());
+    else this.goodbye.announce();
+    this.changed();
+  }
+
+  /** The client has connected and opens no stream. */
+  #endUnused(): void {
+    if (this.handshake.isReady) this.leave();
+    else if (this.#isDraining) this.#decideLastStream();
   }
 
   close(code: ErrorCodeName, message: string): void {
     this.fail(new Http2Error(code, message));
-    this.#onOutput();
+    this.changed();
   }
 
   // For the parts of the connection: frames.
 
   frameBegins(head: FrameHead): Payload {
-    const problem = findFrameProblem(head, this.options.maxFrameSize) ?? this.#findMisplacement(head);
+    // Nearly all are DATA or HEADERS where they may come.
+    const isUsual =
+      head.type <= FRAME.HEADERS &&
+      head.streamId !== 0 &&
+      head.length <= this.options.maxFrameSize &&
+      this.#headers.block.streamId === 0 &&
+      this.handshake.isReady;
+    const problem = isUsual
+      ? undefined
+      : (findFrameProblem(head, this.options.maxFrameSize) ?? this.#findMisplacement(head));
     if (problem !== undefined) {
       this.fail(problem);
       return PAYLOAD.SKIPPED;
@@ -320,13 +346,13 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   /** Frames that may not come now, or never. */
   #findMisplacement({ type, flags, streamId }: FrameHead): Http2Error | undefined {
-    const { openBlock } = this.#headers;
+    const openBlock = this.#headers.block.streamId;
     const isContinuation = type === FRAME.CONTINUATION;
     if (openBlock !== 0 ? !isContinuation || streamId !== openBlock : isContinuation) {
       const expected = openBlock === 0 ? '' : `, expected CONTINUATION on stream ${openBlock}`;
       return new Http2Error('PROTOCOL_ERROR', `${nameOfFrame(type)} on stream ${streamId}${expected}`);
     }
-    if (!this.#handshake.isReady && (type !== FRAME.SETTINGS || (flags & FLAG.ACK) !== 0)) {
+    if (!this.handshake.isReady && (type !== FRAME.SETTINGS || (flags & FLAG.ACK) !== 0)) {
       return new Http2Error('PROTOCOL_ERROR', `${nameOfFrame(type)} first, expected SETTINGS`);
     }
     // Servers never get one, and clients of ours have forbidden it.
@@ -338,60 +364,49 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
 
   fail(error: Http2Error): void {
     if (this.isFinished) return;
-    this.#handshake.introduce();
-    this.#goodbye.write(this.streams.lastPeerId, error.code as ErrorCodeName, error.message);
+    this.handshake.introduce();
+    this.goodbye.write(this.streams.lastPeerId, error.code as ErrorCodeName, error.message);
     this.#finish(error, false);
   }
 
   charge(cost: number, what: string): boolean {
-    if (this.#guard.spend(cost)) return true;
+    if (this.guard.spend(cost)) return true;
     this.fail(new Http2Error('ENHANCE_YOUR_CALM', `too many ${what}`));
     return false;
   }
 
-  earn(): void {
-    this.#guard.earn(1);
-  }
-
-  get receiveWindow(): number {
-    return this.#handshake.receiveWindow;
-  }
-
-  get lastServedId(): number {
-    return this.#goodbye.lastStreamId;
-  }
-
   streamClosed(): void {
     if (this.isFinished) return;
-    this.finishWhenEmpty();
+    if (this.goodbye.isBegun || this.goodbye.isSaidByPeer) this.finishWhenEmpty();
+    if (this.role === 'server') return;
     if (this.streams.size === this.mostStreams - 1 && this.canOpenStream) this.listener.onStreamAvailable?.();
   }
 
-  changed(): void {
-    this.#onOutput();
-  }
-
-  streamAccepted(): void {
-    if (this.#isLeaving) this.announceEnd();
+  sent(): void {
+    if (this.sender.queuedBytes > this.options.maxQueuedBytes) {
+      const message = `more than ${this.options.maxQueuedBytes} bytes wait for the peer to take them`;
+      this.fail(new Http2Error('ENHANCE_YOUR_CALM', message));
+    }
+    this.changed();
   }
 
   get mostStreams(): number {
-    const { isReady, peer } = this.#handshake;
+    const { isReady, peer } = this.handshake;
     return isReady ? peer.maxConcurrentStreams : STREAMS_BEFORE_SETTINGS;
   }
 
   #decideLastStream(): void {
     if (this.isFinished) return;
-    this.#handshake.introduce();
-    this.#goodbye.decide(this.streams.lastPeerId);
+    this.handshake.introduce();
+    this.goodbye.decide(this.streams.lastPeerId);
     this.finishWhenEmpty();
-    this.#onOutput();
+    this.changed();
   }
 
   finishWhenEmpty(): void {
     if (this.streams.size > 0 || this.isFinished) return;
-    const isDecided = this.#goodbye.isBegun && !this.#goodbye.isUndecided;
-    if (isDecided || this.#goodbye.isSaidByPeer) this.#finish(undefined, true);
+    const isDecided = this.goodbye.isBegun && !this.goodbye.isUndecided;
+    if (isDecided || this.goodbye.isSaidByPeer) this.#finish(undefined, true);
   }
 
   #finish(error: Http2Error | undefined, isInOrder: boolean): void {
@@ -399,8 +414,8 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     this.isInOrder = isInOrder;
     this.#reader.stop();
     const lost = error ?? new Http2Error('CONNECTION_LOST', 'the connection has ended');
-    for (const stream of this.streams.all()) this.exchanges.close(stream, lost);
+    for (const stream of this.streams.all()) this.lifecycle.close(stream, lost);
     this.listener.onClose?.(isInOrder ? undefined : error);
-    this.#onOutput();
+    this.changed();
   }
 }

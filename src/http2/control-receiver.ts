@@ -1,5 +1,5 @@
-// Frames that are about the connection and its streams and carry nothing of a message: PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY
-// and WINDOW_UPDATE (RFC 9113, sections 6.3 to 6.9), as they are received. Each is checked for sense, and for what it costs.
+// Receives frames that carry nothing of a message: PRIORITY, RST_STREAM, SETTINGS, PING, GOAWAY and WINDOW_UPDATE (RFC 9113,
+// sections 6.3 to 6.9). It checks that each makes sense, and charges its cost.
 
 import type { ConnectionListener } from './connection-listener.js';
 import type { DataReceiver } from './data-receiver.js';
@@ -12,8 +12,8 @@ import type { PingBook } from './ping-book.js';
 import type { ReceivingConnection } from './receiving-connection.js';
 
 /**
- * So many WINDOW_UPDATEs may follow each frame that is worth them. For its stream and for the connection would be two; gRPC's
- * own library asks for a message's prefix and for the message, and again when its user wants the next one.
+ * The number of WINDOW_UPDATEs that each worthwhile frame may cause. One for its stream and one for the connection make two.
+ * gRPC's own library sends more: for a message's prefix, for the message, and when its user wants the next one.
  */
 const UPDATES_PER_FRAME = 8;
 /** So many streams make one more of what a change of their windows costs. */
@@ -82,7 +82,7 @@ export class ControlReceiver {
   /** Priorities have no meaning any more (section 5.3.2). */
   #priority(streamId: number, dependency: number): void {
     if (!this.#connection.charge(1, 'PRIORITY') || dependency !== streamId) return;
-    this.#connection.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'PRIORITY that makes a stream depend on itself');
+    this.#connection.lifecycle.failStream(streamId, 'PROTOCOL_ERROR', 'PRIORITY that makes a stream depend on itself');
   }
 
   #reset(streamId: number, code: ErrorCodeName): void {
@@ -96,7 +96,7 @@ export class ControlReceiver {
     if (stream === undefined) return;
     // A server has answered and does not want the rest of the request (section 8.1).
     const isInOrder = stream.endIsReceived && code === 'NO_ERROR';
-    this.#connection.exchanges.close(
+    this.#connection.lifecycle.close(
       stream,
       isInOrder ? undefined : new Http2Error(code, `the peer reset the stream: ${code}`),
     );
@@ -130,7 +130,7 @@ export class ControlReceiver {
       this.#connection.charge(1, 'SETTINGS with ACK');
       return;
     }
-    this.#parts.handshake.isAcknowledged = true;
+    this.#parts.handshake.acknowledged();
     this.#parts.headers.settingsAcknowledged();
     for (const stream of this.#connection.streams.all())
       this.#connection.data.resizeWindow(stream, this.#parts.handshake.receiveWindow);
@@ -163,7 +163,7 @@ export class ControlReceiver {
     );
     for (const stream of this.#connection.streams.all()) {
       if (this.#connection.streams.isLocal(stream.id) && stream.id > goaway.lastStreamId)
-        this.#connection.exchanges.close(stream, error);
+        this.#connection.lifecycle.close(stream, error);
     }
     this.#connection.finishWhenEmpty();
   }
@@ -182,9 +182,9 @@ export class ControlReceiver {
       }
       return;
     }
-    if (increment === 0) this.#connection.exchanges.failStream(streamId, 'PROTOCOL_ERROR', 'WINDOW_UPDATE by 0');
+    if (increment === 0) this.#connection.lifecycle.failStream(streamId, 'PROTOCOL_ERROR', 'WINDOW_UPDATE by 0');
     else if (!this.#connection.sender.enlargeWindow(stream, increment)) {
-      this.#connection.exchanges.failStream(streamId, 'FLOW_CONTROL_ERROR', 'WINDOW_UPDATE makes the window too large');
+      this.#connection.lifecycle.failStream(streamId, 'FLOW_CONTROL_ERROR', 'WINDOW_UPDATE makes the window too large');
     }
   }
 

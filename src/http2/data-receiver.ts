@@ -1,5 +1,5 @@
-// DATA as it is received: pieces of payloads to the streams that they are for, and windows given back as data is consumed
-// (RFC 9113, sections 5.2, 6.1 and 6.9). Nothing is kept here: who wants a message whole says where it is to lie.
+// Receives DATA (RFC 9113, sections 5.2, 6.1 and 6.9). It hands pieces of payloads to their streams, and gives windows back
+// when data is consumed. Nothing is kept here: who wants a message whole says where it is to lie.
 
 import { DEFAULT_WINDOW, FLAG, FRAME, type FrameHead } from './frame.js';
 import type { FrameReader } from './frame-reader.js';
@@ -11,8 +11,8 @@ import type { StreamState } from './stream-state.js';
 /** Not even half as much as the head of its frame. */
 const TINY = 4;
 /**
- * So many frames that do not end their stream are looked at together. Where they carry less on average than the smallest messages
- * that anybody asks a model with, and few are answered, each of them counts for a part of one that carries nothing.
+ * The number of frames that are judged together. Frames that end their stream do not count. When they carry less on average
+ * than the smallest useful message, and few are answered, each costs a part of an empty frame.
  */
 const LOOKED_AT = 4096;
 const SMALLEST_AVERAGE = 10;
@@ -89,9 +89,9 @@ export class DataReceiver {
     const end = to - Math.min(to - start, Math.max(0, (this.#padding ?? 0) - left));
     const isLast = left === 0 && this.#endsStream;
     if (end - start < to - from) this.#consumed(stream, to - from - (end - start));
-    if (hasWrongLength(stream, end - start, isLast)) {
+    if (stream.missingBytes !== undefined && hasWrongLength(stream, end - start, isLast)) {
       this.#giveBack(end - start);
-      this.#connection.exchanges.failStream(
+      this.#connection.lifecycle.failStream(
         stream.id,
         'PROTOCOL_ERROR',
         'a message of another length than its content-length',
@@ -101,7 +101,7 @@ export class DataReceiver {
     // Who answers at the last piece need not tell the client to stop: it has sent everything.
     if (isLast) stream.endIsReceived = true;
     if (end > start) this.#deliver(stream, bytes, { start, end });
-    if (isLast && !stream.isClosed) this.#connection.exchanges.tellEnd(stream);
+    if (isLast && !stream.isClosed) this.#connection.lifecycle.tellEnd(stream);
   }
 
   /** The user has consumed data that was delivered before. */
@@ -114,15 +114,14 @@ export class DataReceiver {
   /** The peer knows of another window than it had when the stream began. */
   resizeWindow(stream: StreamState, size: number): void {
     stream.receiveWindow.resize(size);
-    // What was too little to be given back may be much now.
-    this.#giveBackTo(stream, 0);
+    // Bytes that were too few to be given back may be many now.
+    this.#consumed(stream, 0);
   }
 
-  /** The stream is over: nobody will consume what is left. */
+  /** The stream is over: nobody will consume the rest. */
   forget(stream: StreamState): void {
     this.#giveBack(stream.unconsumed);
     stream.unconsumed = 0;
-    stream.target = undefined;
   }
 
   /**
@@ -157,11 +156,11 @@ export class DataReceiver {
   #isWanted(stream: StreamState, length: number): boolean {
     const connection = this.#connection;
     if (stream.endIsReceived)
-      connection.exchanges.failStream(stream.id, 'STREAM_CLOSED', 'DATA after the end of the message');
+      connection.lifecycle.failStream(stream.id, 'STREAM_CLOSED', 'DATA after the end of the message');
     else if (!stream.headIsReceived)
-      connection.exchanges.failStream(stream.id, 'PROTOCOL_ERROR', 'DATA before the head of the message');
+      connection.lifecycle.failStream(stream.id, 'PROTOCOL_ERROR', 'DATA before the head of the message');
     else if (stream.receiveWindow.take(length)) return true;
-    else connection.exchanges.failStream(stream.id, 'FLOW_CONTROL_ERROR', "DATA beyond the stream's window");
+    else connection.lifecycle.failStream(stream.id, 'FLOW_CONTROL_ERROR', "DATA beyond the stream's window");
     return false;
   }
 
@@ -171,7 +170,7 @@ export class DataReceiver {
     if (state === 'idle')
       connection.fail(new Http2Error('PROTOCOL_ERROR', `DATA on stream ${streamId}, which nobody opened`));
     else if (state === 'closed') {
-      connection.exchanges.failStream(streamId, 'STREAM_CLOSED', 'DATA after the end of the stream');
+      connection.lifecycle.failStream(streamId, 'STREAM_CLOSED', 'DATA after the end of the stream');
     }
   }
 
@@ -186,7 +185,7 @@ export class DataReceiver {
       return;
     }
     stream.unconsumed += length;
-    this.#connection.exchanges.tellData(stream, bytes.subarray(at, end));
+    this.#connection.lifecycle.tellData(stream, bytes.subarray(at, end));
     if (stream.consumesAtOnce) this.consume(stream, length);
   }
 
@@ -197,24 +196,20 @@ export class DataReceiver {
     if (!isThere) bytes.copy(target, stream.filled, 0, length);
     stream.filled += length;
     this.#consumed(stream, length);
-    const { exchanges } = this.#connection;
-    if (!exchanges.hold(stream, stream.heldBytes + length, stream.wholeBytes)) {
-      exchanges.tellNoRoom(stream);
+    const { lifecycle, share } = this.#connection;
+    if (share?.hold(stream, stream.heldBytes + length, stream.wholeBytes) === false) {
+      lifecycle.tellNoRoom(stream);
       return length;
     }
     if (stream.filled === target.length) {
       stream.target = undefined;
-      exchanges.tellFilled(stream);
+      lifecycle.tellFilled(stream);
     }
     return length;
   }
 
   #consumed(stream: StreamState, bytes: number): void {
     this.#giveBack(bytes);
-    this.#giveBackTo(stream, bytes);
-  }
-
-  #giveBackTo(stream: StreamState, bytes: number): void {
     if (stream.endIsReceived || stream.isClosed) return;
     const increment = stream.receiveWindow.consume(bytes);
     if (increment > 0) this.#connection.sender.writeWindowUpdate(stream.id, increment);
@@ -227,6 +222,7 @@ export class DataReceiver {
   }
 }
 
+/** With {@link StreamState.missingBytes}. */
 function hasWrongLength(stream: StreamState, bytes: number, isLast: boolean): boolean {
   if (stream.missingBytes === undefined) return false;
   stream.missingBytes -= bytes;

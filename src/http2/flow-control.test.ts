@@ -394,16 +394,16 @@ describe('a target for data', () => {
     const stream = server.streams.get(1)!;
     const target = new Uint8Array(150_000);
     stream.receiveInto(target);
-    expect(connection.directTarget()).toBeUndefined();
+    expect(connection.data.directTarget()).toBeUndefined();
     server.send({ type: FRAME.DATA, stream: 1, length: 100_000, payload: Buffer.alloc(10, 1) });
-    const direct = connection.directTarget()!;
+    const direct = connection.data.directTarget()!;
     expect([direct.buffer, direct.byteOffset, direct.length]).toEqual([target.buffer, 10, 99_990]);
     direct.fill(2);
     server.connection.receive(direct, 0, 50_000);
     expect(target[50_009]).toBe(2);
-    expect(connection.directTarget()?.byteOffset).toBe(50_010);
+    expect(connection.data.directTarget()?.byteOffset).toBe(50_010);
     connection.receive(direct.subarray(50_000), 0, 49_990);
-    expect(connection.directTarget()).toBeUndefined();
+    expect(connection.data.directTarget()).toBeUndefined();
     server.send({
       type: FRAME.DATA,
       flags: FLAG.END_STREAM,
@@ -422,7 +422,7 @@ describe('a target for data', () => {
     server.streams.get(1)!.receiveInto(target);
     server.send({ type: FRAME.DATA, stream: 1, length: 100_000, payload: Buffer.alloc(10, 1) });
     server.streams.get(1)!.reset('CANCEL');
-    expect(server.connection.directTarget()).toBeUndefined();
+    expect(server.connection.data.directTarget()).toBeUndefined();
     server.receive(Buffer.alloc(99_990, 9));
     expect(target[10]).toBe(0);
     server.send(frames.request(3, true));

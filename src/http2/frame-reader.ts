@@ -1,5 +1,5 @@
-// Cuts received bytes into frames (RFC 9113, section 4.1). The payload of DATA is passed on in the pieces in which it comes,
-// any other payload whole; only a frame that a read cuts in two is copied. Knows nothing of what frames mean.
+// Cuts received bytes into frames (RFC 9113, section 4.1). It passes the payload of DATA on in pieces, as they come, and any
+// other payload whole. It copies only frames that a read cuts in two. Knows nothing of what frames mean.
 
 import { FRAME_HEAD_BYTES, readUint31, type FrameHead } from './frame.js';
 
@@ -47,7 +47,12 @@ export class FrameReader implements FrameHead {
   read(bytes: Buffer, start: number, end: number): void {
     let at = start;
     while (at < end && !this.#isStopped) {
-      at = this.#payload === undefined ? this.#readHead(bytes, at, end) : this.#readPayload(bytes, at, end);
+      if (this.#payload !== undefined) at = this.#readPayload(bytes, at, end);
+      else if (this.#headBytes > 0 || end - at < FRAME_HEAD_BYTES) at = this.#collectHead(bytes, at, end);
+      else {
+        this.#begin(bytes, at);
+        at += FRAME_HEAD_BYTES;
+      }
     }
   }
 
@@ -57,11 +62,7 @@ export class FrameReader implements FrameHead {
     if (this.left === 0) this.#payload = undefined;
   }
 
-  #readHead(bytes: Buffer, at: number, end: number): number {
-    if (this.#headBytes === 0 && end - at >= FRAME_HEAD_BYTES) {
-      this.#begin(bytes, at);
-      return at + FRAME_HEAD_BYTES;
-    }
+  #collectHead(bytes: Buffer, at: number, end: number): number {
     const taken = Math.min(FRAME_HEAD_BYTES - this.#headBytes, end - at);
     bytes.copy(this.#head, this.#headBytes, at, at + taken);
     this.#headBytes += taken;
@@ -79,7 +80,7 @@ export class FrameReader implements FrameHead {
     this.streamId = readUint31(bytes, at + 5);
     this.left = this.length;
     this.#payload = this.#sink.frameBegins(this);
-    // Bytes may never come again: what is empty is complete.
+    // Bytes may never come again: an empty payload is complete.
     if (this.left === 0) this.#readPayload(NO_BYTES, 0, 0);
   }
 

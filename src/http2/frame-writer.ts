@@ -1,4 +1,4 @@
-// Writes frames into a connection's output, as large as the peer takes them. Whoever calls this has looked at windows.
+// Writes frames into a connection's output, as large as the peer takes them. The caller has looked at windows.
 
 import { FLAG, FRAME, FRAME_HEAD_BYTES, writeFrameHead, writeUint32 } from './frame.js';
 import { HpackEncoder } from './hpack/hpack-encoder.js';
@@ -13,6 +13,9 @@ const LARGEST_COPIED = 4096;
 /** Of DATA that is not the end of its chunk: a peer whose window lets less go at a time makes work (CVE-2019-9511). */
 const LEAST_WORTHWHILE = 256;
 
+/** Of header blocks that are known: templates whose fields are indexed take a byte a field. */
+const LONGEST_KNOWN = 256;
+
 /** Which bytes of a chunk, and whether they are the last of their stream. */
 export interface DataRange {
   readonly start: number;
@@ -20,11 +23,23 @@ export interface DataRange {
   readonly endsStream: boolean;
 }
 
+/** A message that is sent as one. */
+export interface WholeMessage {
+  readonly head: OutgoingHeaders;
+  readonly data: readonly Uint8Array[];
+  /** Of the data. */
+  readonly bytes: number;
+  readonly trailers: OutgoingHeaders;
+}
+
 export class FrameWriter {
   readonly output: Output;
   /** HEADERS and DATA frames so far. */
   messageFrames = 0;
-  /** Those of them that carry more than a crumb; chunks that share a frame count each, as peers may acknowledge each. */
+  /**
+   * The number of these frames that carry more than a crumb. Chunks that share a frame count each, because peers may
+   * acknowledge each.
+   */
   worthwhileFrames = 0;
   readonly #encoder = new HpackEncoder();
   #maxFrameSize = INITIAL_SETTINGS.maxFrameSize;
@@ -57,23 +72,36 @@ export class FrameWriter {
     } while (at < end);
   }
 
-  /** All chunks in one frame; false when the peer takes none so large. */
-  dataOf(streamId: number, chunks: readonly Uint8Array[], bytes: number): boolean {
+  /** With all its data in one frame; false when the peer takes none so large. */
+  message(streamId: number, { head, data, bytes, trailers }: WholeMessage): boolean {
     if (bytes > this.#maxFrameSize) return false;
-    this.#dataHead(streamId, bytes, 0);
-    this.worthwhileFrames++;
-    for (let i = 0; i < chunks.length; i++) this.#payload(chunks[i]!);
-    // The frame may have begun in another block.
-    this.#openStreamId = 0;
+    this.headers(streamId, head, false);
+    if (bytes > 0) {
+      this.#dataHead(streamId, bytes, 0);
+      this.worthwhileFrames++;
+      for (let i = 0; i < data.length; i++) this.#payload(data[i]!);
+    }
+    this.headers(streamId, trailers, true);
     return true;
   }
 
   headers(streamId: number, headers: OutgoingHeaders, endsStream: boolean): void {
     const { output } = this;
-    const longest = this.#encoder.longest(headers);
     this.#openStreamId = 0;
     this.messageFrames++;
     this.worthwhileFrames++;
+    const flags = endsStream ? FLAG.END_HEADERS | FLAG.END_STREAM : FLAG.END_HEADERS;
+    const known = this.#encoder.known(headers);
+    if (known !== undefined && known.length <= LONGEST_KNOWN) {
+      const { length } = known;
+      output.reserve(FRAME_HEAD_BYTES + length);
+      const { block } = output;
+      const at = writeFrameHead(block, output.end, { length, type: FRAME.HEADERS, flags, streamId });
+      for (let i = 0; i < length; i++) block[at + i] = known[i]!;
+      output.end = at + length;
+      return;
+    }
+    const longest = this.#encoder.longest(headers);
     if (longest > Math.min(this.#maxFrameSize, BLOCK_BYTES - FRAME_HEAD_BYTES)) {
       const block = Buffer.allocUnsafe(longest);
       this.#longBlock(streamId, block.subarray(0, this.#encoder.encode(headers, block, 0)), endsStream);
@@ -82,7 +110,6 @@ export class FrameWriter {
     output.reserve(FRAME_HEAD_BYTES + longest);
     const start = output.end + FRAME_HEAD_BYTES;
     const end = this.#encoder.encode(headers, output.block, start);
-    const flags = endsStream ? FLAG.END_HEADERS | FLAG.END_STREAM : FLAG.END_HEADERS;
     writeFrameHead(output.block, output.end, { length: end - start, type: FRAME.HEADERS, flags, streamId });
     output.end = end;
   }
@@ -116,8 +143,8 @@ export class FrameWriter {
   }
 
   /**
-   * Adds a small chunk to the frame before it, when that is of the same stream and still in the block: whoever sends many
-   * small messages in a turn sends them in few frames.
+   * Adds a small chunk to the frame before it, when that frame is of the same stream and still in the block. Many small
+   * messages of a turn then take few frames.
    */
   #extend(streamId: number, chunk: Uint8Array, { start, end, endsStream }: DataRange): boolean {
     if (streamId !== this.#openStreamId || start !== 0 || end !== chunk.length || end > LARGEST_COPIED) return false;

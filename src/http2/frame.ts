@@ -45,7 +45,11 @@ export function writeFrameHead(target: Uint8Array, at: number, head: FrameHead):
   target[at + 2] = length;
   target[at + 3] = type;
   target[at + 4] = flags;
-  return writeUint32(target, at + 5, streamId);
+  target[at + 5] = streamId >>> 24;
+  target[at + 6] = streamId >>> 16;
+  target[at + 7] = streamId >>> 8;
+  target[at + 8] = streamId;
+  return at + FRAME_HEAD_BYTES;
 }
 
 /** Returns where the number ends. */
@@ -63,5 +67,5 @@ export function readUint32(bytes: Uint8Array, at: number): number {
 
 /** Stream ids and window increments: the highest bit is reserved and ignored (section 4.1). */
 export function readUint31(bytes: Uint8Array, at: number): number {
-  return readUint32(bytes, at) & 0x7fff_ffff;
+  return ((bytes[at]! & 0x7f) << 24) | (bytes[at + 1]! << 16) | (bytes[at + 2]! << 8) | bytes[at + 3]!;
 }

@@ -43,7 +43,7 @@ function bytesOf(random: Random, length: number): Buffer {
 function receiveInPieces(random: Random, tested: TestedHttp2, bytes: Buffer): void {
   for (let at = 0; at < bytes.length;) {
     const end = Math.min(bytes.length, at + random.of([1, 5, 9, 100, 1000, 70_000]));
-    const direct = tested.connection.directTarget();
+    const direct = tested.connection.data.directTarget();
     if (direct !== undefined && random.chance(0.5)) {
       const length = Math.min(direct.length, bytes.length - at);
       bytes.copy(direct, 0, at, at + length);

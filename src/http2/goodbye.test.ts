@@ -99,11 +99,62 @@ describe('a server that is to end', () => {
     expect(server.connection.isFinished).toBe(true);
   });
 
-  it('ends at once before the peer has said anything, in the language of HTTP/2', () => {
+  it('serves the first stream of a peer that has just connected, and what crosses the announcement', () => {
+    for (const isRetired of [false, true]) {
+      const server = new TestedHttp2('server');
+      if (isRetired) server.connection.announceEnd();
+      server.connection.drain();
+      expect([...server.sent(), server.connection.mayStillAsk]).toEqual([true]);
+      server.receive(PREFACE);
+      server.send({ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK });
+      expect(server.sent().filter((frame) => frame.startsWith('GOAWAY'))).toEqual([]);
+      server.send(frames.request(1, true));
+      const [goaway, ping] = server.sent();
+      expect(goaway).toBe(`GOAWAY ${LAST_ID} NO_ERROR`);
+      server.send(frames.request(3, true), answerTo(ping!));
+      expect(server.sent()).toEqual(['GOAWAY 3 NO_ERROR']);
+      expect(server.connection.mayStillAsk).toBe(false);
+      for (const id of [1, 3]) server.streams.get(id)!.sendHeaders(HEAD, true);
+      expect([server.connection.isFinished, server.connection.isInOrder]).toEqual([true, true]);
+    }
+  });
+
+  it('also when the peer has exchanged settings after the end was announced to others', () => {
+    const server = new TestedHttp2('server');
+    server.connection.announceEnd();
+    server.receive(PREFACE);
+    server.send({ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK });
+    server.sent();
+    server.connection.drain();
+    expect([...server.sent(), server.connection.mayStillAsk]).toEqual([true]);
+    server.send(frames.request(1, true));
+    expect(server.sent()[0]).toBe(`GOAWAY ${LAST_ID} NO_ERROR`);
+    expect([...server.streams.keys()]).toEqual([1]);
+  });
+
+  it('does not wait long for a peer that has said nothing, and ends in the language of HTTP/2', () => {
     const server = new TestedHttp2('server');
     server.connection.drain();
+    for (const now of [0, 1000]) server.connection.tick(now);
+    expect([...server.sent(), ...server.told()]).toEqual([]);
+    server.connection.tick(1001);
     expect(server.sent().map((frame) => frame.split(' ')[0])).toEqual(['SETTINGS', 'WINDOW_UPDATE', 'GOAWAY']);
     expect(server.told()).toEqual(['closed in order']);
+    expect(server.connection.mayStillAsk).toBe(false);
+  });
+
+  it('does not wait long for a peer that opens no stream', () => {
+    const server = new TestedHttp2('server');
+    server.connection.drain();
+    server.receive(PREFACE);
+    server.send({ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK });
+    server.sent();
+    for (const now of [0, 1001]) server.connection.tick(now);
+    const [goaway, ping] = server.sent();
+    expect(goaway).toBe(`GOAWAY ${LAST_ID} NO_ERROR`);
+    server.send(answerTo(ping!));
+    expect(server.sent()).toEqual(['GOAWAY 0 NO_ERROR']);
+    expect(server.told().at(-1)).toBe('closed in order');
   });
 });
 

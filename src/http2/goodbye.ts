@@ -1,6 +1,6 @@
-// How a connection ends in order (RFC 9113, section 6.8). A server announces it first without saying which streams are the
-// last, lets a ping go there and back, and then says so: what crosses the announcement on the wire is served. A client just
-// opens no more streams.
+// How a connection ends in order (RFC 9113, section 6.8). A server announces the end first, without the last stream, and sends
+// a ping. When the ping is answered, it says which stream is the last. So it serves streams that cross the announcement on the
+// wire. A client just opens no more streams.
 
 import { FRAME, MAX_STREAM_ID, readUint31, readUint32, writeUint32 } from './frame.js';
 import { ERROR_CODE, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
@@ -13,13 +13,14 @@ const GOAWAY_BYTES = 8;
 const LONGEST_DEBUG_DATA = 256;
 
 export class Goodbye {
-  /** No new streams of ours; those of the peer only as long as it cannot know. */
+  /** This side opens no new streams. The peer may, as long as it cannot know. */
   isBegun = false;
   /** The peer takes no new streams. */
   isSaidByPeer = false;
   /** The peer's streams after this one are not served. */
   lastStreamId = MAX_STREAM_ID;
-  #isAnnounced = false;
+  /** The peer was asked to open no more streams here. */
+  isAnnounced = false;
   readonly #sender: Sender;
   readonly #time = new Stopwatch();
 
@@ -32,15 +33,16 @@ export class Goodbye {
     return this.isBegun && this.lastStreamId === MAX_STREAM_ID;
   }
 
-  /** The peer should open no more streams here. Those that it does open are served. */
+  /** Asks the peer to open no more streams here. Streams that it opens all the same are served. */
   announce(): void {
-    if (this.#isAnnounced || this.isBegun) return;
-    this.#isAnnounced = true;
+    if (this.isAnnounced || this.isBegun) return;
+    this.isAnnounced = true;
     this.write(MAX_STREAM_ID, 'NO_ERROR', '');
   }
 
   /** Announces it, unless that was done; `onKnown` when the peer must have read the announcement. */
   begin(pings: PingBook, onKnown: () => void): void {
+    if (this.isBegun) return;
     this.announce();
     this.isBegun = true;
     pings.send(onKnown);

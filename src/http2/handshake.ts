@@ -7,7 +7,7 @@ import { Http2Error } from './http2-error.js';
 import type { Sender } from './sender.js';
 import { encodeSettings, INITIAL_SETTINGS, readSettings, SETTING, type Settings } from './settings.js';
 import { Stopwatch } from './stopwatch.js';
-import type { Role } from './stream-table.js';
+import type { Role } from './connection-options.js';
 
 const PREFACE = Buffer.from(CLIENT_PREFACE);
 const NO_PAYLOAD = new Uint8Array(0);
@@ -19,6 +19,10 @@ export class Handshake {
   isReady = false;
   /** The peer acts by our settings. */
   isAcknowledged = false;
+  /** Of new streams: until our settings are acknowledged, the peer may still go by the larger default (section 6.9.2). */
+  receiveWindow: number;
+  /** Whether a server still waits for the preface. */
+  needsPreface: boolean;
   readonly #role: Role;
   readonly #sender: Sender;
   readonly #options: CompleteConnectionOptions;
@@ -31,6 +35,8 @@ export class Handshake {
     this.#role = role;
     this.#sender = sender;
     this.#options = options;
+    this.receiveWindow = Math.max(options.streamWindow, DEFAULT_WINDOW);
+    this.needsPreface = role === 'server';
   }
 
   /** What this side says first, once: a client at once, a server when the preface has come. */
@@ -51,18 +57,16 @@ export class Handshake {
     if (connectionWindow > DEFAULT_WINDOW) this.#sender.writeWindowUpdate(0, connectionWindow - DEFAULT_WINDOW);
   }
 
-  /** Whether a server still waits for the preface. */
-  get needsPreface(): boolean {
-    return this.#role === 'server' && this.#prefaceBytes < PREFACE.length;
-  }
-
-  /** Reads the preface from `bytes[start…end)`; returns where it ends or what is there does, -1 when it is something else. */
+  /** Reads the preface from `bytes[start…end)`. Returns where the preface or the bytes end, or -1 for other bytes. */
   readPreface(bytes: Buffer, start: number, end: number): number {
     const next = Math.min(end, start + PREFACE.length - this.#prefaceBytes);
     const isRight = PREFACE.compare(bytes, start, next, this.#prefaceBytes, this.#prefaceBytes + next - start) === 0;
     if (!isRight) return -1;
     this.#prefaceBytes += next - start;
-    if (this.#prefaceBytes === PREFACE.length) this.introduce();
+    if (this.#prefaceBytes === PREFACE.length) {
+      this.needsPreface = false;
+      this.introduce();
+    }
     return next;
   }
 
@@ -74,10 +78,10 @@ export class Handshake {
     return this.peer;
   }
 
-  /** Of new streams: until our settings are acknowledged, the peer may still go by the larger default (section 6.9.2). */
-  get receiveWindow(): number {
-    const { streamWindow } = this.#options;
-    return this.isAcknowledged ? streamWindow : Math.max(streamWindow, DEFAULT_WINDOW);
+  /** The peer has acknowledged our settings. */
+  acknowledged(): void {
+    this.isAcknowledged = true;
+    this.receiveWindow = this.#options.streamWindow;
   }
 
   /** The error when the peer takes too long. */

@@ -17,37 +17,33 @@ export class HeaderBlock {
   streamId = 0;
   flags = NO_FLAGS;
   #collected: Buffer = NO_BYTES;
-  #length = 0;
+  /** Bytes that were collected. */
+  length = 0;
 
   begin(streamId: number, flags: HeadersFlags): void {
     this.streamId = streamId;
     this.flags = flags;
-    this.#length = 0;
-  }
-
-  /** Of what was collected. */
-  get length(): number {
-    return this.#length;
+    this.length = 0;
   }
 
   /** The fragment is `bytes[start…end)`. Room is doubled: a block of many fragments costs no more than its bytes. */
   append(bytes: Buffer, start: number, end: number): void {
-    const length = this.#length + end - start;
+    const length = this.length + end - start;
     if (length > this.#collected.length) {
       const larger = Buffer.allocUnsafe(Math.max(length, 2 * this.#collected.length));
-      this.#collected.copy(larger, 0, 0, this.#length);
+      this.#collected.copy(larger, 0, 0, this.length);
       this.#collected = larger;
     }
-    bytes.copy(this.#collected, this.#length, start, end);
-    this.#length = length;
+    bytes.copy(this.#collected, this.length, start, end);
+    this.length = length;
   }
 
   /** The whole block; it is collected no longer. */
   finish(): Buffer {
-    const block = this.#collected.subarray(0, this.#length);
+    const block = this.#collected.subarray(0, this.length);
     this.streamId = 0;
     this.#collected = NO_BYTES;
-    this.#length = 0;
+    this.length = 0;
     return block;
   }
 }

@@ -1,5 +1,5 @@
-// The fields of one HEADERS block as they were received. Lists are shared by all messages whose blocks were byte for byte
-// the same (hpack/block-cache.ts), so they never change, and what is concluded from one is concluded once.
+// The fields of one HEADERS block as they were received. All messages whose blocks were byte for byte the same share a list
+// (hpack/block-cache.ts). So lists never change, and each is read once.
 
 import { listElements, parseDigits } from '../ascii.js';
 import { findProblem, type MessagePart } from './check-fields.js';
@@ -12,14 +12,15 @@ export class HeaderList {
   readonly fields: readonly string[];
   /** Whether fields are missing because together they are larger than the limit. */
   readonly isCut: boolean;
-  /** For the receiver: what it concluded from these fields. All messages with the same block share it. */
+  /** For the receiver: its conclusions from these fields. All messages with the same block share it. */
   memo: unknown = undefined;
+  /** What keeping them costs, as HTTP/2 counts it: names, values, and 32 bytes for each field. */
+  readonly bytes: number;
+  /** Of fields without a problem: how much data they announce. */
+  readonly contentLength: number | undefined;
   readonly #hasOnlyAllowedBytes: boolean;
   #checkedAs: MessagePart | typeof NOT_CHECKED = NOT_CHECKED;
   #problem: string | undefined;
-  #contentLength: number | undefined;
-  #hasLookedForContentLength = false;
-  #bytes: number | undefined;
 
   constructor(
     fields: readonly string[],
@@ -28,6 +29,10 @@ export class HeaderList {
     this.fields = fields;
     this.isCut = isCut;
     this.#hasOnlyAllowedBytes = hasOnlyAllowedBytes;
+    this.bytes = fields.reduce((sum, { length }) => sum + length, (fields.length / 2) * BYTES_BESIDE_FIELD);
+    // The same length on several lines is one length.
+    const lengths = this.get('content-length');
+    this.contentLength = lengths === undefined ? undefined : parseDigits(listElements(lengths)[0]);
   }
 
   /** The value of a field by its lower-case name; of several lines all, joined by commas (RFC 9110, section 5.3). */
@@ -39,25 +44,6 @@ export class HeaderList {
       value = value === undefined ? fields[i + 1]! : `${value}${name === 'cookie' ? '; ' : ', '}${fields[i + 1]!}`;
     }
     return value;
-  }
-
-  /** What keeping them costs, as HTTP/2 counts it: names, values, and 32 bytes for each field. */
-  get bytes(): number {
-    if (this.#bytes === undefined) {
-      this.#bytes = (this.fields.length / 2) * BYTES_BESIDE_FIELD;
-      for (const text of this.fields) this.#bytes += text.length;
-    }
-    return this.#bytes;
-  }
-
-  /** Of fields without a problem: how much data they announce. */
-  get contentLength(): number | undefined {
-    if (!this.#hasLookedForContentLength) {
-      this.#hasLookedForContentLength = true;
-      // The same length on several lines is one length.
-      this.#contentLength = parseDigits(listElements(this.get('content-length') ?? '')[0]);
-    }
-    return this.#contentLength;
   }
 
   /** Why these fields cannot be that part of a message (RFC 9113, section 8.1.1); undefined when they can. */

@@ -10,13 +10,14 @@ import type { ReceivingConnection } from './receiving-connection.js';
 import type { StreamState } from './stream-state.js';
 
 const PRIORITY_BYTES = 5;
-/** A block may be so many times as long as the list that we accept: then its sender gets a proper answer. */
+/** How many times longer than an acceptable list a block may be, so that its sender gets a proper answer. */
 const TOLERATED = 4;
 
 export class HeaderReceiver {
   readonly #connection: ReceivingConnection;
   readonly #decoder: HpackDecoder;
-  readonly #block = new HeaderBlock();
+  /** That is not complete: on its stream nothing but its CONTINUATION may come now. Of stream 0: there is none. */
+  readonly block = new HeaderBlock();
   readonly #longestBlock: number;
 
   constructor(connection: ReceivingConnection, options: HpackDecoderOptions) {
@@ -25,18 +26,13 @@ export class HeaderReceiver {
     this.#longestBlock = options.maxListSize * TOLERATED;
   }
 
-  /** The stream of a block that is not complete: nothing but its CONTINUATION may come now. 0: there is none. */
-  get openBlock(): number {
-    return this.#block.streamId;
-  }
-
   settingsAcknowledged(): void {
     this.#decoder.settingsAcknowledged();
   }
 
   /** False when the frame would make its block too long: the connection has failed. */
   begins({ length }: FrameHead): boolean {
-    if (this.#block.length + length <= this.#longestBlock) return true;
+    if (this.block.length + length <= this.#longestBlock) return true;
     this.#connection.fail(
       new Http2Error('ENHANCE_YOUR_CALM', `a header block of more than ${this.#longestBlock} bytes`),
     );
@@ -66,18 +62,18 @@ export class HeaderReceiver {
       this.#decode(streamId, block, bytes, { start, end });
       return;
     }
-    this.#block.begin(streamId, block);
-    this.#block.append(bytes, start, end);
+    this.block.begin(streamId, block);
+    this.block.append(bytes, start, end);
   }
 
   /** Of the open block. */
   continuation(head: FrameHead, bytes: Buffer, { start, end }: { readonly start: number; readonly end: number }): void {
     // One costs as much as many bytes in one frame do.
     if (!this.#connection.charge(1, 'CONTINUATION')) return;
-    this.#block.append(bytes, start, end);
+    this.block.append(bytes, start, end);
     if ((head.flags & FLAG.END_HEADERS) === 0) return;
-    const { streamId, flags } = this.#block;
-    const block = this.#block.finish();
+    const { streamId, flags } = this.block;
+    const block = this.block.finish();
     this.#decode(streamId, flags, block, { start: 0, end: block.length });
   }
 
@@ -106,13 +102,13 @@ export class HeaderReceiver {
   #toStream(stream: StreamState, { endsStream, dependsOnItself }: HeadersFlags, headers: HeaderList): void {
     const connection = this.#connection;
     if (stream.endIsReceived) {
-      connection.exchanges.failStream(stream.id, 'STREAM_CLOSED', 'HEADERS after the end of the message');
+      connection.lifecycle.failStream(stream.id, 'STREAM_CLOSED', 'HEADERS after the end of the message');
       return;
     }
     const part = stream.headIsReceived ? 'trailers' : 'response';
     const problem = dependsOnItself ? 'a stream that depends on itself' : problemOf(headers, part, endsStream);
     if (problem !== undefined) {
-      connection.exchanges.failStream(stream.id, 'PROTOCOL_ERROR', `malformed ${part}: ${problem}`);
+      connection.lifecycle.failStream(stream.id, 'PROTOCOL_ERROR', `malformed ${part}: ${problem}`);
       return;
     }
     if (part === 'response') {
@@ -122,19 +118,22 @@ export class HeaderReceiver {
     }
     stream.endIsReceived = endsStream;
     if (endsStream && (stream.missingBytes ?? 0) > 0) {
-      connection.exchanges.failStream(stream.id, 'PROTOCOL_ERROR', 'a message shorter than its content-length');
+      connection.lifecycle.failStream(stream.id, 'PROTOCOL_ERROR', 'a message shorter than its content-length');
       return;
     }
-    connection.exchanges.tellHeaders(stream, headers);
-    if (endsStream && !stream.isClosed) connection.exchanges.tellEnd(stream);
+    connection.lifecycle.tellHeaders(stream, headers);
+    if (endsStream && !stream.isClosed) connection.lifecycle.tellEnd(stream);
   }
 
   #toNewStream(streamId: number, flags: HeadersFlags, headers: HeaderList): void {
-    const { streams, exchanges } = this.#connection;
+    const { streams, lifecycle } = this.#connection;
     streams.lastPeerId = streamId;
-    const problem = flags.dependsOnItself ? 'a stream that depends on itself' : findRequestProblem(headers, flags);
-    if (problem === undefined) exchanges.accept(streamId, headers, flags.endsStream);
-    else exchanges.failStream(streamId, 'PROTOCOL_ERROR', `malformed request: ${problem}`);
+    let problem = flags.dependsOnItself ? 'a stream that depends on itself' : headers.problemAs('request');
+    if (problem === undefined && flags.endsStream && (headers.contentLength ?? 0) > 0) {
+      problem = 'content-length, and no content';
+    }
+    if (problem === undefined) lifecycle.accept(streamId, headers, flags.endsStream);
+    else lifecycle.failStream(streamId, 'PROTOCOL_ERROR', `malformed request: ${problem}`);
   }
 
   #toNoStream(streamId: number): void {
@@ -149,12 +148,6 @@ export class HeaderReceiver {
       connection.fail(new Http2Error('PROTOCOL_ERROR', `HEADERS on stream ${streamId}, which may not be opened now`));
     }
   }
-}
-
-function findRequestProblem(headers: HeaderList, { endsStream }: HeadersFlags): string | undefined {
-  const problem = headers.problemAs('request');
-  if (problem !== undefined || !endsStream || (headers.contentLength ?? 0) === 0) return problem;
-  return 'content-length, and no content';
 }
 
 function problemOf(headers: HeaderList, part: 'response' | 'trailers', endsStream: boolean): string | undefined {

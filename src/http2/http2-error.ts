@@ -1,5 +1,4 @@
-// What can be wrong on an HTTP/2 connection: the error codes of RFC 9113, section 7, by name, and the one error type
-// that this folder throws and hands to its users.
+// Errors of HTTP/2 connections: the error codes of RFC 9113, section 7, by name, and the one error type of this folder.
 
 export const ERROR_CODE = {
   NO_ERROR: 0x0,
@@ -27,7 +26,7 @@ export function nameOfErrorCode(code: number): ErrorCodeName {
   return NAMES[code] ?? 'INTERNAL_ERROR';
 }
 
-/** An error of a connection or a stream. `code` is what the peer is told, or told us; or that there is no peer any more. */
+/** An error of a connection or a stream. `code` is the code that one side sent to the other, or CONNECTION_LOST. */
 export class Http2Error extends Error {
   override readonly name = 'Http2Error';
   readonly code: ErrorCodeName | 'CONNECTION_LOST';

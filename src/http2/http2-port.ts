@@ -1,4 +1,4 @@
-// The contract of a listening port for HTTP/2 with its user, who is given one and need not know what it is made of.
+// The contract of a listening port for HTTP/2 with its user. The user is given a port, and need not know its parts.
 
 import type { TlsOptions } from 'node:tls';
 
@@ -9,7 +9,7 @@ import type { ConnectionControl, ConnectionListener } from './connection-listene
 import type { ConnectionOptions } from './connection-options.js';
 
 export interface Http2PortOptions {
-  /** A connection was made; who is returned is told its events. */
+  /** A connection was made. Returns the listener for its events. */
   readonly listen: (connection: ConnectionControl) => ConnectionListener;
   readonly connection?: ConnectionOptions;
   /** Default: no TLS. */
@@ -20,7 +20,7 @@ export interface Http2PortOptions {
   readonly limit?: ConnectionLimit | undefined;
   /** A connection could not be made: its handshake of TLS has failed. */
   readonly onHandshakeError?: (error: Error) => void;
-  /** The port could not take a connection: there was no room for one more socket. */
+  /** The port could not take a connection, because the process can open no more sockets. */
   readonly onError?: (error: Error) => void;
   /** Told once whom {@link Http2Port.close} cut off, if anybody. */
   readonly onCutOff?: (connections: readonly CutOff[]) => void;
@@ -29,17 +29,21 @@ export interface Http2PortOptions {
 export interface Http2Port {
   /** Resolves with the real port; rejects when the address cannot be used. */
   listen(address: string, port: number): Promise<number>;
-  /** Open now, without those that are in the handshake of TLS. */
+  /** Listens at a Unix socket too, after {@link listen}. */
+  listenToo(path: string): Promise<void>;
+  /** Open connections, without sockets in the handshake of TLS. */
   readonly connections: number;
-  /** Clients are told to open their next streams on other connections. Those that they open here, and new connections, are served. */
+  /**
+   * Asks clients to open their next streams on other connections. Serves the streams that they open here, and new connections.
+   */
   retire(): void;
-  /** No new connections; existing ones are told to open no more streams, and end after their last. */
+  /** Takes no new connections. Existing ones end after the last stream that their clients open before they hear of it. */
   drain(): void;
   /** Connections with a call or an answer under way. */
   readonly underWay: number;
   /** Resolves when all calls are answered and all answers are written. To be called after {@link drain}. */
   settled(): Promise<void>;
-  /** Drains, and resolves when no socket is open; after `graceMilliseconds` those that are left are closed. Idempotent. */
+  /** Drains, and resolves when no socket is open. After `graceMilliseconds` it closes the rest. Idempotent. */
   close(graceMilliseconds: number): Promise<void>;
 }
 

@@ -37,6 +37,10 @@ export class Http2Server implements Http2Port {
     return this.#listener.listen(address, port);
   }
 
+  listenToo(path: string): Promise<void> {
+    return this.#listener.listenToo(path);
+  }
+
   get connections(): number {
     return this.#listener.connections;
   }

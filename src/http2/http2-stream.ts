@@ -1,12 +1,12 @@
-// The contract of a stream with its user: what a server or a client does with one exchange of messages, and what it is told.
+// The contract of a stream with its user: how a server or a client sends and receives the messages of one exchange.
 
 import type { HeaderList } from './header-list.js';
 import type { ErrorCodeName, Http2Error } from './http2-error.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
 
 /**
- * One exchange. What is sent after its end, or after its connection's, is dropped. A server's stream is over when it has sent
- * the end of its answer: a client that is still sending then is told to stop.
+ * One exchange. It drops messages that are sent after its end, or after its connection's. A server's stream is over when it has
+ * sent the end of its answer. The server then asks a client that is still sending to stop.
  */
 export interface Http2Stream {
   readonly id: number;
@@ -22,17 +22,19 @@ export interface Http2Stream {
    * `onDrain` will follow.
    */
   sendData(chunk: Uint8Array, endsStream?: boolean): boolean;
-  /** Sends a whole message: a head, data, and trailers. As one write, when windows and socket allow. */
-  sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): void;
-  /** Whether the server has room for a message of these bytes, which its client may not read for long. */
-  hasRoom(data: readonly Uint8Array[]): boolean;
   /**
-   * Counts so many bytes as held for the stream until it is closed, instead of what was counted before; what comes for
-   * {@link receiveInto} is counted beside them, as it comes. `whole`: how many it is going to hold, Infinity where nothing tells;
-   * while it holds less, it may be ended for others. False, and nothing has changed, when there is no room for more.
+   * Sends a whole message: a head, data, and trailers. As one write, when windows and socket allow. Bytes that were held for
+   * the stream do not count any more. Returns false and sends nothing when the server has no room for a message that its client
+   * may not read for long.
+   */
+  sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): boolean;
+  /**
+   * Counts that many bytes as held for the stream until it is closed. They replace the count so far. Bytes that come for
+   * {@link receiveInto} are counted beside them. `whole`: how many it is going to hold, Infinity where nothing tells; while it holds
+   * less, it may be ended for others. Returns false and changes nothing when the server has no room for more.
    */
   hold(bytes: number, whole?: number): boolean;
-  /** Ends the stream in both directions and drops what is queued. Its listener hears no more of it. */
+  /** Ends the stream in both directions and drops queued data. Its listener hears no more of it. */
   reset(code: ErrorCodeName): void;
 
   /**
@@ -57,15 +59,15 @@ export interface StreamListener {
   onData(chunk: Buffer): void;
   /** What {@link Http2Stream.receiveInto} asked for is complete. */
   onFilled?(): void;
-  /** There is no room for what comes, or others need it: the stream has to end, and holds nothing any more. */
+  /** The server has no room for the message, or others need it. The stream has to end, and holds nothing any more. */
   onNoRoom?(): void;
   /** The peer's message is complete. */
   onEnd(): void;
-  /** What was queued has been sent. */
+  /** All queued data has been sent. */
   onDrain?(): void;
   /**
-   * The stream is over. With an error: the peer reset it, broke the protocol on it, or the connection is lost; an error
-   * with the code REFUSED_STREAM says that the peer did nothing for it, so it may be sent again.
+   * The stream is over. With an error: the peer reset it, broke the protocol on it, or the connection is lost. The code
+   * REFUSED_STREAM says that the peer did nothing for it, so that it may be sent again.
    */
   onClose?(error: Http2Error | undefined): void;
 }

@@ -1,6 +1,6 @@
-// What is sent as one HEADERS block: a template of fields that many messages share, and fields of this message alone.
-// The encoder indexes the template's fields, so that later blocks refer to each in a byte, and nothing else: fields that
-// differ from message to message would only fill the table.
+// The fields of one HEADERS block: a template that many messages share, and fields of this message alone. The encoder indexes
+// the template's fields, so that later blocks refer to each in a byte. It indexes nothing else: fields that differ from message
+// to message would only fill the table.
 
 /** Names and values in turn. */
 export type FieldList = readonly string[];

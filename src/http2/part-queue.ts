@@ -1,4 +1,4 @@
-// What waits to be sent on one stream: headers and chunks in order, the first of them perhaps sent in part already.
+// The queue of one stream: headers and chunks in order, of which the first may be sent in part.
 
 import type { OutgoingHeaders } from './outgoing-headers.js';
 
@@ -17,7 +17,7 @@ const MOST_SENT = 64;
 export class PartQueue {
   /** Bytes of the chunks that are not sent. */
   bytes = 0;
-  /** Of the first part's chunk: what is sent already. */
+  /** How many bytes of the first part's chunk are sent. */
   offset = 0;
   #parts: Part[] = [];
   #sent = 0;

@@ -29,7 +29,7 @@ export class ReceiveWindow {
     return increment;
   }
 
-  /** SETTINGS_INITIAL_WINDOW_SIZE has changed; what is available may become negative (section 6.9.2). */
+  /** SETTINGS_INITIAL_WINDOW_SIZE has changed; the available bytes may become negative (section 6.9.2). */
   resize(size: number): void {
     this.available += size - this.#size;
     this.#size = size;

@@ -3,15 +3,15 @@
 // back everything but what the protocol itself answers.
 
 import { DEFAULT_WINDOW, FRAME, FRAME_HEAD_BYTES, MAX_WINDOW } from './frame.js';
-import { FrameWriter, type DataRange } from './frame-writer.js';
+import { FrameWriter, type DataRange, type WholeMessage } from './frame-writer.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
 import type { BlockPool, Output } from '../sockets/output.js';
 import { PartQueue, type Part } from './part-queue.js';
 import { INITIAL_SETTINGS, type Settings } from './settings.js';
 import { StreamLine } from './stream-line.js';
-import type { MessageRest, StreamState } from './stream-state.js';
+import type { StreamSender, StreamState } from './stream-state.js';
 
-/** Bytes that are handed to the socket at once; what is beyond waits at the streams. */
+/** Bytes that are handed to the socket at once. Further bytes wait at the streams. */
 const MOST_OUTPUT = 1 << 20;
 /** Bytes that a stream may send when it is its turn and others wait. */
 const TURN = 1 << 17;
@@ -28,7 +28,7 @@ export interface SenderOwner {
   dataLost(stream: StreamState): void;
 }
 
-export class Sender {
+export class Sender implements StreamSender {
   /** Data that waits, of all streams. */
   queuedBytes = 0;
   /** Data that has gone into the output. */
@@ -37,21 +37,20 @@ export class Sender {
   unreadControlBytes = 0;
   #isCongested = false;
   #window = DEFAULT_WINDOW;
-  #peer = INITIAL_SETTINGS;
+  /** Of new streams. */
+  initialWindow = INITIAL_SETTINGS.initialWindowSize;
+  readonly output: Output;
   readonly #writer: FrameWriter;
   readonly #owner: SenderOwner;
   /** Streams that can send as soon as the socket can. */
   readonly #ready = new StreamLine<StreamState>();
-  /** Streams that wait for the connection's window. Those that wait for their own stand in no line. */
+  /** Streams that wait for the connection's window. A stream that waits for its own window is in no line. */
   readonly #blocked = new StreamLine<StreamState>();
 
   constructor(owner: SenderOwner, pool: BlockPool) {
     this.#owner = owner;
     this.#writer = new FrameWriter(pool);
-  }
-
-  get output(): Output {
-    return this.#writer.output;
+    this.output = this.#writer.output;
   }
 
   /** HEADERS and DATA frames that were sent. */
@@ -59,14 +58,9 @@ export class Sender {
     return this.#writer.messageFrames;
   }
 
-  /** Those of them that carry more than a crumb. */
+  /** The number of these frames that carry more than a crumb. */
   get worthwhileFrames(): number {
     return this.#writer.worthwhileFrames;
-  }
-
-  /** Of new streams. */
-  get initialWindow(): number {
-    return this.#peer.initialWindowSize;
   }
 
   /** The socket has more than it takes at the moment. */
@@ -108,29 +102,33 @@ export class Sender {
   }
 
   /** The data as one frame when it fits and can go now. */
-  sendMessage(stream: StreamState, head: OutgoingHeaders, { data, trailers }: MessageRest): void {
-    this.sendHeaders(stream, head, false);
-    let bytes = 0;
-    for (let i = 0; i < data.length; i++) bytes += data[i]!.length;
+  sendMessage(stream: StreamState, message: WholeMessage): void {
+    const { head, data, bytes, trailers } = message;
     const canGoNow = stream.queue === undefined && this.#isFree() && bytes <= this.#allowance(stream);
-    if (canGoNow && bytes > 0 && this.#writer.dataOf(stream.id, data, bytes)) this.#take(stream, bytes);
-    else for (let i = 0; i < data.length; i++) this.sendData(stream, data[i]!, false);
+    if (canGoNow && this.#writer.message(stream.id, message)) {
+      stream.headersAreSent = true;
+      this.#take(stream, bytes);
+      this.#owner.endSent(stream);
+      return;
+    }
+    this.sendHeaders(stream, head, false);
+    for (let i = 0; i < data.length; i++) this.sendData(stream, data[i]!, false);
     this.sendHeaders(stream, trailers, true);
   }
 
-  /** Drops what waits at a stream that is over. */
+  /** Drops the queue of a stream that is over. */
   forget(stream: StreamState): void {
     stream.line?.leave(stream);
     this.queuedBytes -= stream.queuedBytes;
     stream.queue = undefined;
   }
 
-  /** Moves what waits into the output, as much as may go now. */
+  /** Moves queued data into the output, as much as may go now. */
   fill(): void {
-    while (!this.#isCongested && this.output.bytes < MOST_OUTPUT) {
-      // Who waited for the window comes before those that never had to.
+    while (!this.#isCongested) {
+      // Streams that waited for the window come before others.
       const stream = (this.#window > 0 ? this.#blocked.first : undefined) ?? this.#ready.first;
-      if (stream === undefined) return;
+      if (stream === undefined || this.output.bytes >= MOST_OUTPUT) return;
       stream.line!.leave(stream);
       this.#serve(stream, stream.queue!);
     }
@@ -138,8 +136,8 @@ export class Sender {
 
   /** The peer's settings. False when a window becomes larger than any may be (section 6.9.2). */
   applySettings(settings: Settings, streams: readonly StreamState[]): boolean {
-    const change = settings.initialWindowSize - this.#peer.initialWindowSize;
-    this.#peer = settings;
+    const change = settings.initialWindowSize - this.initialWindow;
+    this.initialWindow = settings.initialWindowSize;
     this.#writer.applySettings(settings);
     return change === 0 || streams.every((stream) => this.enlargeWindow(stream, change));
   }

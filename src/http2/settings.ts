@@ -22,7 +22,7 @@ export const SETTING = {
 
 export const SETTING_BYTES = 6;
 
-/** What one side of a connection has told the other; what it has not told is as RFC 9113 begins. */
+/** The settings of one side of a connection. Settings that it has not sent are as RFC 9113 begins. */
 export interface Settings {
   readonly headerTableSize: number;
   /** The smallest of several in one frame, and otherwise the same: tables shrink and grow in between (RFC 7541, section 4.2). */

@@ -1,5 +1,5 @@
-// Binds a connection to its socket: received bytes in, output out in one write per turn of the event loop, and the end of each
-// told to the other. A socket that takes no more holds back the connection's messages until it has drained.
+// Binds a connection to its socket. Received bytes go in, output goes out in one write per turn of the event loop, and each
+// ends with the other. A socket that takes no more holds back the connection's messages until it has drained.
 
 import type { Socket } from 'node:net';
 
@@ -12,7 +12,7 @@ import { type BlockPool, takenBytes } from '../sockets/output.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
 import type { StreamState } from './stream-state.js';
-import type { Role } from './stream-table.js';
+import type { Role } from './connection-options.js';
 import type { Writing, WriteTurn } from '../sockets/write-turn.js';
 
 /** How long the last answers of a connection that ends in order may take to reach the peer. */
@@ -44,7 +44,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   readonly #turn: WriteTurn;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
-  /** How long the peer has taken nothing of what waits for it, in milliseconds. */
+  /** Milliseconds for which the peer has taken nothing of the data that waits for it. */
   #idle = 0;
   readonly #openedAt = performance.now();
   #isReceiving = false;
@@ -62,8 +62,12 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.connection = new Http2Connection({
       ...environment,
       share: this.#share,
-      heldBytes: () => socket.writableLength,
-      onOutput: () => this.#writeSoon(),
+      backlog: socket,
+      onOutput: () => {
+        if (this.#isReceiving || this.#isWaiting) return;
+        this.#isWaiting = true;
+        this.#turn.add(this);
+      },
     });
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => (this.#error = error));
@@ -71,7 +75,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     socket.on('end', () => this.connection.lost());
     socket.on('close', () => this.#closed());
     if (socket.connecting) this.#waitForConnection();
-    else if (this.connection.output.bytes > 0) this.#writeSoon();
+    else if (this.connection.output.bytes > 0) this.connection.changed();
   }
 
   /** Messages wait at their streams, where one that is given up leaves nothing behind. */
@@ -88,7 +92,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   directTarget(): Buffer | undefined {
-    return this.connection.directTarget();
+    return this.connection.data.directTarget();
   }
 
   /** Writes what there is. */
@@ -97,12 +101,12 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     if (this.#isEnding) return;
     const { connection, socket } = this;
     const { sender, output } = connection;
-    // What waits in the output shares its memory; each write that the socket keeps would have a block of its own.
+    // Data in the output shares memory. Each write that the socket keeps would have a block of its own.
     while (!sender.isCongested || connection.isFinished) {
       sender.fill();
       if (output.bytes === 0) break;
       const isTaken = output.writeTo(socket);
-      sender.isCongested = !isTaken && socket.writableNeedDrain;
+      if (!isTaken && socket.writableNeedDrain) sender.isCongested = true;
     }
     this.#share?.unread(connection.unreadBytes);
     if (connection.isFinished) this.#end();
@@ -112,7 +116,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   tick(now: number): void {
     const { connection, socket } = this;
     const { sender, unreadBytes } = connection;
-    // Answers to pings go past data that no window lets out, and are no progress of it.
+    // Answers to pings go past data that no window lets out, so they do not count as its progress.
     const taken = sender.sentBytes + (socket.writableLength > 0 ? takenBytes(socket) : 0);
     this.#idle = this.#reader.look(now, unreadBytes > 0, taken);
     connection.tick(now);
@@ -139,6 +143,10 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     return !this.socket.destroyed && (this.connection.openStreams > 0 || this.unreadBytes > 0);
   }
 
+  get mayStillAsk(): boolean {
+    return this.connection.mayStillAsk;
+  }
+
   get unreadBytes(): number {
     return this.connection.unreadBytes;
   }
@@ -149,7 +157,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   evict(): void {
     if (this.#idle <= IDLE_READER_MILLISECONDS) {
-      this.connection.exchanges.giveUpUploads(STALLED_MILLISECONDS);
+      this.connection.lifecycle.giveUpUploads(STALLED_MILLISECONDS);
       return;
     }
     this.connection.close('ENHANCE_YOUR_CALM', 'answers were not read for long, and others need the room');
@@ -158,11 +166,11 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   }
 
   largestUpload(isLarge: boolean): HeldRequest | undefined {
-    return this.connection.exchanges.largestUpload(isLarge);
+    return this.connection.lifecycle.largestUpload(isLarge);
   }
 
   refuseUpload(upload: HeldRequest): void {
-    this.connection.exchanges.tellNoRoom(upload as StreamState);
+    this.connection.lifecycle.tellNoRoom(upload as StreamState);
     this.connection.changed();
   }
 
@@ -174,19 +182,13 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     this.connection.drain();
   }
 
-  #writeSoon(): void {
-    if (this.#isReceiving || this.#isWaiting) return;
-    this.#isWaiting = true;
-    this.#turn.add(this);
-  }
-
   #drained(): void {
     if (!this.connection.sender.isCongested) return;
     this.connection.sender.isCongested = false;
     this.write();
   }
 
-  /** What is written still goes out, and the peer has some time to read it. */
+  /** Written data still goes out, and the peer has some time to read it. */
   #end(): void {
     this.#isEnding = true;
     this.#closeAfter(this.connection.isInOrder ? FLUSH_MILLISECONDS : LINGER_MILLISECONDS);

@@ -8,25 +8,22 @@ export interface Waiting<T extends Waiting<T>> {
 }
 
 export class StreamLine<T extends Waiting<T>> {
-  #first: T | undefined;
+  /** Only to be looked at. */
+  first: T | undefined;
   #last: T | undefined;
-
-  get first(): T | undefined {
-    return this.#first;
-  }
 
   /** Behind all others. It must stand in no line. */
   join(stream: T): void {
     stream.line = this;
     stream.ahead = this.#last;
-    if (this.#last === undefined) this.#first = stream;
+    if (this.#last === undefined) this.first = stream;
     else this.#last.behind = stream;
     this.#last = stream;
   }
 
   leave(stream: T): void {
     const { ahead, behind } = stream;
-    if (ahead === undefined) this.#first = behind;
+    if (ahead === undefined) this.first = behind;
     else ahead.behind = behind;
     if (behind === undefined) this.#last = ahead;
     else behind.ahead = ahead;

@@ -1,34 +1,56 @@
-// What a connection knows of one stream: a record that the connection's parts share (receiver.ts, sender.ts) and at the same
+// What a connection knows of one stream: a record that the connection's parts share (data-receiver.ts, sender.ts) and at the same
 // time what the stream's user holds. The contract with the user is in http2-stream.ts.
 
-import type { HeldRequest } from '../sockets/byte-budget.js';
+import type { ByteShare, HeldRequest } from '../sockets/byte-budget.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
-import type { ErrorCodeName } from './http2-error.js';
+import type { CompleteConnectionOptions, Role } from './connection-options.js';
+import type { WholeMessage } from './frame-writer.js';
+import type { ErrorCodeName, Http2Error } from './http2-error.js';
 import type { Http2Stream, StreamListener } from './http2-stream.js';
 import type { OutgoingHeaders } from './outgoing-headers.js';
 import type { PartQueue } from './part-queue.js';
 import type { ReceiveWindow } from './receive-window.js';
 import type { StreamLine, Waiting } from './stream-line.js';
 
-/** What a connection does for the users of its streams. Streams of users that are closed already do not ask. */
-export interface StreamOwner {
+/** What a stream needs of its connection. */
+export interface StreamConnection {
+  readonly role: Role;
+  readonly options: CompleteConnectionOptions;
+  readonly sender: StreamSender;
+  readonly data: ReceivedData;
+  readonly lifecycle: { reset(stream: StreamState, code: ErrorCodeName): void };
+  readonly isFinished: boolean;
+  /** What the connection may hold in memory. Undefined: anything. */
+  readonly share: ByteShare | undefined;
+  /** All sent bytes that the peer has not taken yet. */
+  readonly unreadBytes: number;
+  fail(error: Http2Error): void;
+  /** There may be output. */
+  readonly changed: () => void;
+  /** The same after data was sent, of which too much may wait. */
+  sent(): void;
+}
+
+/** Sends the parts of a stream, or keeps them until they may go. */
+export interface StreamSender {
   sendHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void;
   sendData(stream: StreamState, chunk: Uint8Array, endsStream: boolean): void;
-  sendMessage(stream: StreamState, head: OutgoingHeaders, rest: MessageRest): void;
-  reset(stream: StreamState, code: ErrorCodeName): void;
+  sendMessage(stream: StreamState, message: WholeMessage): void;
+  writeReset(streamId: number, code: number): void;
+  /** Drops the unsent parts of a stream that is over. */
+  forget(stream: StreamState): void;
+  /** Bytes that a new stream may send. */
+  readonly initialWindow: number;
+}
+
+/** Data that streams have received, as far as their users have not consumed it. */
+export interface ReceivedData {
   consume(stream: StreamState, bytes: number): void;
-  hold(stream: StreamState, bytes: number, whole?: number): boolean;
-  admitsAnswer(bytes: number): boolean;
+  forget(stream: StreamState): void;
 }
 
 /** Smaller messages are not worth asking whether there is room for them. */
 const SMALLEST_ASKED = 65_536;
-
-/** What follows the head of a message. */
-export interface MessageRest {
-  readonly data: readonly Uint8Array[];
-  readonly trailers: OutgoingHeaders;
-}
 
 /** `onDrain` is promised when more than this is queued. */
 const MUCH_QUEUED = 65_536;
@@ -60,7 +82,7 @@ export class StreamState implements Http2Stream, HeldRequest, Waiting<StreamStat
   consumesAtOnce = true;
   /** Delivered, but not consumed yet. */
   unconsumed = 0;
-  /** What is missing of content-length; undefined when it was not told. */
+  /** Bytes that are missing of content-length; undefined without one. */
   missingBytes: number | undefined = undefined;
   target: Uint8Array | undefined = undefined;
   /** How much of `target` is there. */
@@ -69,17 +91,21 @@ export class StreamState implements Http2Stream, HeldRequest, Waiting<StreamStat
   heldBytes = 0;
   wholeBytes = 0;
   isLarge = false;
-  /** Of these, its head's. */
+  /** The part of these bytes that its head takes. */
   headBytes = 0;
-  readonly upload = new Standstill(LEAST_PROGRESS);
-  /** Hardly anything has come of its message for so many milliseconds. */
+  #upload: Standstill | undefined = undefined;
+  /** Milliseconds for which hardly any bytes of its message have come. */
   stillFor = 0;
 
-  readonly #owner: StreamOwner;
+  readonly #connection: StreamConnection;
 
-  constructor(id: number, owner: StreamOwner, windows: { readonly send: number; readonly receive: ReceiveWindow }) {
+  constructor(
+    id: number,
+    connection: StreamConnection,
+    windows: { readonly send: number; readonly receive: ReceiveWindow },
+  ) {
     this.id = id;
-    this.#owner = owner;
+    this.#connection = connection;
     this.sendWindow = windows.send;
     this.receiveWindow = windows.receive;
   }
@@ -89,37 +115,52 @@ export class StreamState implements Http2Stream, HeldRequest, Waiting<StreamStat
   }
 
   sendHeaders(headers: OutgoingHeaders, endsStream = false): void {
-    if (this.isClosed || this.endIsQueued) return;
+    const connection = this.#connection;
+    if (this.isClosed || this.endIsQueued || connection.isFinished) return;
     this.endIsQueued = endsStream;
-    this.#owner.sendHeaders(this, headers, endsStream);
+    connection.sender.sendHeaders(this, headers, endsStream);
+    connection.changed();
   }
 
   sendData(chunk: Uint8Array, endsStream = false): boolean {
-    if (this.isClosed || this.endIsQueued) return true;
+    const connection = this.#connection;
+    if (this.isClosed || this.endIsQueued || connection.isFinished) return true;
     this.endIsQueued = endsStream;
-    this.#owner.sendData(this, chunk, endsStream);
+    connection.sender.sendData(this, chunk, endsStream);
+    connection.sent();
     if (this.queuedBytes <= MUCH_QUEUED) return true;
     this.drainIsPromised = true;
     return false;
   }
 
-  sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): void {
-    if (this.isClosed || this.endIsQueued) return;
-    this.endIsQueued = true;
-    this.#owner.sendMessage(this, head, { data, trailers });
-  }
-
-  hasRoom(data: readonly Uint8Array[]): boolean {
+  sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): boolean {
+    const connection = this.#connection;
+    if (this.isClosed || this.endIsQueued || connection.isFinished) return true;
     let bytes = 0;
     for (let i = 0; i < data.length; i++) bytes += data[i]!.length;
     // With its answer here, what the request holds is of no use any more.
-    this.#owner.hold(this, 0);
-    return bytes < SMALLEST_ASKED || this.#owner.admitsAnswer(bytes);
+    if (this.heldBytes > 0) connection.share?.hold(this, 0);
+    if (bytes >= SMALLEST_ASKED && !this.#admits(bytes)) return false;
+    this.endIsQueued = true;
+    connection.sender.sendMessage(this, { head, data, bytes, trailers });
+    connection.sent();
+    return true;
+  }
+
+  /** Whether there is room for an answer that the peer may not read for long. */
+  #admits(bytes: number): boolean {
+    const { share, unreadBytes } = this.#connection;
+    if (share === undefined) return true;
+    share.unread(unreadBytes);
+    return share.admits(bytes);
   }
 
   hold(bytes: number, whole = bytes): boolean {
+    if (this.isClosed) return false;
+    const { share } = this.#connection;
+    if (share === undefined) return true;
     const here = this.headBytes + (this.target === undefined ? 0 : this.filled);
-    return !this.isClosed && this.#owner.hold(this, here + bytes, this.headBytes + Math.max(whole, bytes));
+    return share.hold(this, here + bytes, this.headBytes + Math.max(whole, bytes));
   }
 
   /** Its client has sent a part of a message, or nothing but its head. */
@@ -132,12 +173,21 @@ export class StreamState implements Http2Stream, HeldRequest, Waiting<StreamStat
     return this.heldBytes === this.headBytes || this.isComing;
   }
 
+  /** To be called now and then: looks whether its message still comes. */
+  lookForProgress(now: number): void {
+    this.#upload ??= new Standstill(LEAST_PROGRESS);
+    this.stillFor = this.#upload.look(now, this.isComing && this.heldBytes > 0, this.heldBytes);
+  }
+
   reset(code: ErrorCodeName): void {
-    if (!this.isClosed) this.#owner.reset(this, code);
+    if (!this.isClosed) this.#connection.lifecycle.reset(this, code);
   }
 
   consume(bytes: number): void {
-    if (!this.isClosed) this.#owner.consume(this, bytes);
+    const connection = this.#connection;
+    if (this.isClosed || connection.isFinished) return;
+    connection.data.consume(this, bytes);
+    connection.changed();
   }
 
   receiveInto(target: Uint8Array): void {

@@ -1,10 +1,9 @@
-// The streams of a connection by id, and what must be remembered of those that are gone: frames for a stream that we reset
-// may still be on their way and are no error, frames for others that have ended are (RFC 9113, section 5.1).
+// The streams of a connection by id. The table also remembers closed streams (RFC 9113, section 5.1). Frames for a stream that
+// we reset may still be on their way, and are allowed. Frames for other ended streams are errors.
 
+import type { Role } from './connection-options.js';
 import { MAX_STREAM_ID } from './frame.js';
 import type { StreamState } from './stream-state.js';
-
-export type Role = 'client' | 'server';
 
 /** As many resets of ours can be on their way to the peer at once; of more, late frames count as the peer's error. */
 const MOST_RESETS = 4096;
@@ -12,7 +11,7 @@ const RECENT = 64;
 
 export class StreamTable {
   readonly #streams = new Map<number, StreamState>();
-  /** The one that was asked for last: frames of one stream often come one after the other. */
+  /** The stream that was found last: frames of one stream often come one after the other. */
   #latest: StreamState | undefined;
   readonly #localParity: number;
   #nextLocalId: number;
@@ -79,7 +78,7 @@ export class StreamTable {
     return this.#recent.includes(id);
   }
 
-  /** Its id is one of those that only this side may use (section 5.1.1). */
+  /** Whether only this side may use the id (section 5.1.1). */
   isLocal(id: number): boolean {
     return (id & 1) === this.#localParity;
   }

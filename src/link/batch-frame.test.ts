@@ -7,7 +7,7 @@ import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { HostedRequest } from '../model/inference-request.js';
-import { finishPaced } from '../model/paced-work.js';
+import { finishPaced } from '../pacing/paced-work.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import { DTYPES, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -35,10 +35,10 @@ function roundTrip(batch: readonly ExecutionRequest[], config = FLOATS): HostedR
   return finishPaced(decodeBatch(buffers, extras, config));
 }
 
-/** So many values are worth handing over. */
+/** This many values are worth handing over. */
 const LARGE = 1_100_000;
 
-/** A request whose inputs are views of one body, as a frontend reads it: so many bytes of other things come first. */
+/** A request whose inputs are views of one body, as a frontend reads it. `before` bytes of other things come first. */
 function requestInBody(values: number, before: number): ExecutionRequest {
   const body = new ArrayBuffer(before + values * 12);
   const a = {

@@ -3,16 +3,16 @@
 //   header's length, requests, then per request: rows, and per declared input:
 //   rank (-1: not sent), dimensions…, buffer, offset, length
 //
-// Offsets into the frame count from the end of the header. The rows of one input lie one after the other, so
-// that joining a batch's rows is a view. Large memory that belongs to one request is handed over as it is.
+// Offsets into the frame count from the end of the header. The rows of one input lie one after the other, so that a view
+// joins a batch's rows. Large memory that belongs to one request is handed over without a copy.
 
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { emptyInputs } from '../model/input-list.js';
 import { requestedNames } from '../model/requested-outputs.js';
-import { Pace, type PacedWork } from '../model/paced-work.js';
-import { type BatchTraces, epochNow } from '../model/traces.js';
+import { Pace, type PacedWork } from '../pacing/paced-work.js';
+import { type BatchTraces, epochNow } from '../observability/traces.js';
 import { type DataOf, DTYPES, type NumericDtype } from '../tensor/dtype.js';
 import { decodeRaw, ElementReader } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -20,24 +20,24 @@ import { LONG_JOIN_BYTES } from './joined-inputs.js';
 import type { RequestExtras } from './messages.js';
 import { alignTo8 } from './result-frame.js';
 
-/** Below so many bytes in one buffer a copy takes no time that matters, and joins the rows of a batch. */
+/** A buffer with fewer bytes is copied: the copy takes no time that matters, and joins the rows of a batch. */
 const HAND_OVER_BYTES = 4 * 1024 * 1024;
-/** The same where there is nothing to be joined, or so much that it is joined with pauses. */
+/** The same limit for a batch of one request, which has nothing to join, and for a batch that is joined with pauses. */
 const HAND_OVER_ALONE_BYTES = 512 * 1024;
 
 const ALL: readonly string[] = [];
 
 export interface EncodedBatch {
-  /** The frame first. All of them are to be transferred. */
+  /** The frame comes first. The sender transfers all of them. */
   readonly buffers: readonly ArrayBuffer[];
   readonly extras: RequestExtras | undefined;
 }
 
-/** Packs a batch. Memory that is handed over is gone for the caller once the message is sent. */
+/** Packs a batch. The caller loses the memory that is handed over once the message is sent. */
 export function encodeBatch(batch: readonly ExecutionRequest[], config: CompleteModelConfig): EncodedBatch {
   const inputCount = config.inputs.length;
   const least = batch.length === 1 || isLong(batch) ? HAND_OVER_ALONE_BYTES : HAND_OVER_BYTES;
-  // Of buffers that are handed over, their places in the list.
+  // The place in the list of each buffer that is handed over.
   let places: Map<ArrayBufferLike, number> | undefined;
   for (let r = 0; r < batch.length; r++) {
     for (const buffer of handedOver(batch[r]!, least)) (places ??= new Map()).set(buffer, places.size + 1);
@@ -102,7 +102,7 @@ function isLong(batch: readonly ExecutionRequest[]): boolean {
 
 const NOTHING: readonly ArrayBuffer[] = [];
 
-/** The request's own memory that holds enough of its inputs to be worth handing over. */
+/** The request's own buffers that hold at least `least` bytes of its inputs, and so are worth handing over. */
 function handedOver({ memory, inputs }: ExecutionRequest, least: number): readonly ArrayBuffer[] {
   if (memory === undefined) return NOTHING;
   const held = new Map<ArrayBufferLike, number>(memory.map((buffer) => [buffer, 0]));
@@ -118,6 +118,8 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
   let hasParameters = false;
   let hasRequestedOutputs = false;
   let hasSequences = false;
+  let hasPriorities = false;
+  let hasTimeouts = false;
   let hasCallers = false;
   let hasTraces = false;
   for (let r = 0; r < batch.length; r++) {
@@ -126,15 +128,22 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
     if (request.parameters !== undefined) hasParameters = true;
     if (request.requestedOutputs.length > 0) hasRequestedOutputs = true;
     if (request.sequence !== undefined) hasSequences = true;
+    if (request.priority) hasPriorities = true;
+    if (request.timeoutMicroseconds) hasTimeouts = true;
     if (request.callers !== undefined) hasCallers = true;
     if (request.trace !== undefined) hasTraces = true;
   }
-  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasSequences && !hasCallers && !hasTraces) return undefined;
+  const hasUrgency = hasPriorities || hasTimeouts;
+  const hasMore = hasSequences || hasUrgency || hasCallers || hasTraces;
+  if (!hasIds && !hasParameters && !hasRequestedOutputs && !hasMore) return undefined;
   return {
     ids: hasIds ? batch.map(({ id }) => id) : undefined,
     parameters: hasParameters ? batch.map(({ parameters }) => parameters) : undefined,
     requestedOutputs: hasRequestedOutputs ? batch.map(({ requestedOutputs }) => requestedOutputs) : undefined,
     sequences: hasSequences ? batch.map(({ sequence }) => sequence) : undefined,
+    places: batch[0]?.live && batch.flatMap(({ live }) => [live!.serial, live!.slot, live!.isOwn ? 1 : 0]),
+    priorities: hasPriorities ? batch.map(({ priority = 0 }) => priority) : undefined,
+    timeouts: hasTimeouts ? batch.map(({ timeoutMicroseconds = 0 }) => timeoutMicroseconds) : undefined,
     callers: hasCallers ? [...new Set(batch.flatMap(({ callers }) => callers ?? []))] : undefined,
     traces: hasTraces ? tracesOf(batch) : undefined,
   };
@@ -143,7 +152,7 @@ function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undef
 function tracesOf(batch: readonly ExecutionRequest[]): BatchTraces {
   return {
     dispatchedAt: epochNow(),
-    // Plain data: what a request's trace can do stays with the engine.
+    // Plain data: the methods of a request's trace stay with the engine.
     requests: batch.map(({ trace }) => trace && { context: trace.context, startedAt: trace.startedAt }),
   };
 }
@@ -154,8 +163,8 @@ export function requestCount([frame]: readonly ArrayBuffer[]): number {
 }
 
 /**
- * Unpacks a batch into the requests that the callable gets; their tensors are views of the buffers. Elements of BYTES become
- * objects, and many of them take their time, with pauses.
+ * Unpacks a batch into the requests that the callable gets; their tensors are views of the buffers. Elements of BYTES
+ * become objects. Many elements are read with pauses.
  */
 export function* decodeBatch(
   buffers: readonly ArrayBuffer[],
@@ -191,13 +200,19 @@ export function* decodeBatch(
     }
     const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
     if (extras?.sequences !== undefined) request.sequence = extras.sequences[r];
+    const places = extras?.places;
+    if (places !== undefined) {
+      request.live = { serial: places[3 * r]!, slot: places[3 * r + 1]!, isOwn: places[3 * r + 2] === 1 };
+    }
+    if (extras?.priorities !== undefined) request.priority = extras.priorities[r]!;
+    if (extras?.timeouts !== undefined) request.timeoutMicroseconds = extras.timeouts[r]!;
     request.requestedOutputs = requestedNames(extras?.requestedOutputs?.[r] ?? ALL, config);
     requests.push(request);
   }
   return requests;
 }
 
-// As decodeRaw does, but for aligned numbers without the view of bytes in between.
+// Does as decodeRaw, but for aligned numbers it makes no view of the bytes in between.
 function dataAt(dtype: NumericDtype, buffer: ArrayBuffer, offset: number, byteLength: number): DataOf[NumericDtype] {
   const { array, byteSize } = DTYPES[dtype];
   if (offset % byteSize !== 0) return decodeRaw(dtype, new Uint8Array(buffer, offset, byteLength));
@@ -215,5 +230,5 @@ function* elementsAt<D extends 'bytes' | 'string'>(dtype: D, bytes: Uint8Array, 
 }
 
 const ELEMENTS_AT_ONCE = 256;
-/** What it takes to make an object, as so many bytes. */
+/** Making an object for an element takes as long as copying this many bytes. */
 const BYTES_OF_AN_ELEMENT = 64;

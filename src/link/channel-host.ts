@@ -4,28 +4,36 @@
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { requestCount } from './batch-frame.js';
-import { CallableHost, type HostExecution, type HostServices } from '../host/callable-host.js';
+import { CallableHost, type HostServices } from '../host/callable-host.js';
+import type { HostExecution } from '../host/host-execution.js';
 import type { HostTimes } from '../host/host-results.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
-import { startPaced } from '../model/paced-workers.js';
+import { startPaced } from '../pacing/paced-workers.js';
 import {
   ACKNOWLEDGE,
   CALL_RESPONSE,
   CALLED,
   CANCEL,
+  CLAIMS,
+  END_SEQUENCE,
   EXECUTE,
   RESULTS,
   type CancelMessage,
   type ExecuteMessage,
   type HostChannel,
-  type ResultsMessage,
+  type SentExecution,
+  type SentResults,
 } from './messages.js';
 import { ChannelCaller } from './channel-calls.js';
+import { type ClaimWords, take } from './claims.js';
 import { ChannelResponseStream } from './channel-response-stream.js';
 import { type EncodedResults, encodeResults, encodeResultsPaced } from './result-codec.js';
 import { haveManyElements } from './result-frame.js';
 import { sendError } from './sent-error.js';
 import { unpackBatch, whenUnpacked } from './unpacked-execution.js';
+
+/** How many milliseconds results may wait for the results of the next batch of a message. */
+const LONGEST_WAIT_MS = 0.25;
 
 export class ChannelHost {
   readonly #channel: HostChannel;
@@ -35,29 +43,40 @@ export class ChannelHost {
   readonly #services: HostServices;
   readonly #executions = new Map<number, Running>();
   readonly #calls: ChannelCaller;
-  /** Whether nobody is there any more to answer to. */
+  #claims: ClaimWords | undefined;
+  /** Whether a message of batches is being worked on. Its results go together. */
+  #isReceiving = false;
+  #unsent: SentResults[] = [];
+  /** When the first unsent result came, on the channel's clock. */
+  #unsentSince = 0;
+  /** Whether the server is gone, so that there is nobody to answer. */
   #closed = false;
 
-  /** Takes ownership of the channel. Others may ask the callable too, in turn. */
+  /** Takes ownership of the channel. Other hosts may use the callable too, in turn. */
   constructor(
     channel: HostChannel,
     config: CompleteModelConfig,
-    { callable, turns }: HostedCallable,
+    { callable, turns, state }: HostedCallable,
     services: HostServices,
   ) {
     this.#channel = channel;
     this.#config = config;
     this.#calls = new ChannelCaller(channel);
     this.#services = services;
-    this.#host = new CallableHost(config, callable, services);
+    this.#host = new CallableHost(config, callable, { ...services, state });
     this.#host.caller = this.#calls.call;
     this.#turns = turns;
     channel.onMessage((message) => {
       switch (message[0]) {
         case EXECUTE:
           return this.#execute(message);
+        case CLAIMS:
+          this.#claims = message[1];
+          return;
         case CANCEL:
           return this.#cancel(message);
+        case END_SEQUENCE:
+          return this.#host.endSequence(message[1], message[2]);
         case ACKNOWLEDGE:
           return this.#executions.get(message[1])?.stream?.acknowledge(message[2], message[3], message[4]);
         case CALL_RESPONSE:
@@ -69,14 +88,21 @@ export class ChannelHost {
     channel.onClose(() => this.#cancelAll());
   }
 
-  /** Its executions are cancelled, and nobody learns their outcomes. */
+  /** Closes the channel and cancels all executions. Their outcomes are dropped. */
   close(): void {
     this.#channel.close();
   }
 
-  #execute([, id, buffers, extras]: ExecuteMessage): void {
+  /** Runs batches one after the other, and answers many of them in one message. */
+  #execute([, executions]: ExecuteMessage): void {
+    this.#isReceiving = true;
+    for (const execution of executions) this.#begin(execution);
+    this.#isReceiving = false;
+    this.flush();
+  }
+
+  #begin([id, buffers, extras, claim]: SentExecution): void {
     const startedAt = this.#channel.now();
-    let done = false;
     const requestedOutputs = extras?.requestedOutputs;
     const stream = this.#config.decoupled
       ? new ChannelResponseStream({
@@ -88,45 +114,53 @@ export class ChannelHost {
           metrics: this.#host.metrics,
         })
       : undefined;
-    /** False: nobody is there to answer to. */
+    const running: Running = { execution: NOTHING_TO_CANCEL, stream };
+    let done = false;
+    /** Returns false when the server is gone, so that there is nobody to answer. */
     const ends = () => {
       done = true;
-      this.#executions.delete(id);
+      // Another batch may have the id by now, when this one was taken back.
+      if (this.#executions.get(id) === running) this.#executions.delete(id);
       return !this.#closed;
     };
-    const execution = whenUnpacked(unpackBatch({ buffers, extras }, this.#config, this.#host.joinsRows), {
-      done: (requests) => {
-        const inferringAt = this.#channel.now();
-        return this.#turns.begin((ended) =>
-          this.#host.execute(
+    running.execution = whenUnpacked(unpackBatch({ buffers, extras }, this.#config, this.#host.joinsRows), {
+      done: (requests) =>
+        this.#turns.begin((ended) => {
+          if (claim !== undefined && (this.#closed || !take(this.#claims!, claim))) {
+            ends();
+            ended();
+            return NOTHING_TO_CANCEL;
+          }
+          const inferringAt = this.#channel.now();
+          return this.#host.execute(
             requests,
             (results, { inferMs, aloneMs }, parameters) => {
               const outcome = { id, startedAt: inferringAt, inferMs, aloneMs, parameters };
-              const post = (encode: () => EncodedResults) => {
+              const answer = (encode: () => EncodedResults) => {
+                if (ends()) {
+                  stream?.flush();
+                  this.#answer(encode, outcome);
+                }
+                // The outputs have been copied, so the callable may change its own now.
                 ended();
-                if (!ends()) return;
-                stream?.flush();
-                this.#postResults(encode, outcome);
               };
               if (haveManyElements(results)) {
-                // The callable has its next batch when it may change what it gave.
                 startPaced(encodeResultsPaced(results, requestedOutputs, this.#config), {
-                  done: (encoded) => post(() => encoded),
-                  failed: (error) => post(() => rethrow(error)),
+                  done: (encoded) => answer(() => encoded),
+                  failed: (error) => answer(() => rethrow(error)),
                 });
               } else {
-                post(() => encodeResults(results, requestedOutputs, this.#config));
+                answer(() => encodeResults(results, requestedOutputs, this.#config));
               }
             },
             { stream, callers: extras?.callers, traces: extras?.traces },
-          ),
-        );
-      },
+          );
+        }),
       failed: (error) => {
-        if (ends()) this.#postFailure(id, error, startedAt);
+        if (ends()) this.#answerFailure(id, error, startedAt);
       },
     });
-    if (!done) this.#executions.set(id, { execution, stream });
+    if (!done) this.#executions.set(id, running);
   }
 
   #cancel([, id, index]: CancelMessage): void {
@@ -135,25 +169,61 @@ export class ChannelHost {
     running?.stream?.cancel(index);
   }
 
-  #postResults(encode: () => EncodedResults, { id, startedAt, inferMs, aloneMs, parameters }: Outcome): void {
+  #answer(encode: () => EncodedResults, { id, startedAt, inferMs, aloneMs, parameters }: Outcome): void {
     try {
       const { frame, errors } = encode();
-      const message = [RESULTS, id, frame, errors, startedAt, inferMs, parameters] as const;
-      const metrics = this.#host.metrics.take();
-      const hasMore = metrics !== undefined || aloneMs !== undefined;
-      this.#channel.post(hasMore ? [...message, metrics, aloneMs] : message, [frame]);
+      const results = [id, frame, errors, startedAt, inferMs] as const;
+      const hasMore = parameters !== undefined || aloneMs !== undefined;
+      this.#send(hasMore ? [...results, parameters, aloneMs] : results);
     } catch (error) {
-      this.#postFailure(id, error, startedAt);
+      this.#answerFailure(id, error, startedAt);
     }
   }
 
-  #postFailure(id: number, thrown: unknown, startedAt: number): void {
+  #answerFailure(id: number, thrown: unknown, startedAt: number): void {
     const error = TritonError.from(thrown);
     this.#services.logger.error(error.message);
-    this.#channel.post([RESULTS, id, undefined, [sendError(error)], startedAt, 0]);
+    this.#send([id, undefined, [sendError(error)], startedAt, 0]);
   }
 
-  /** Nobody is there any more to answer to. */
+  /** Sends results together with the results of batches from the same message, or of batches that end in the same turn. */
+  #send(results: SentResults): void {
+    const now = this.#channel.now();
+    if (this.#unsent.length === 0) {
+      this.#unsentSince = now;
+      // Runs after the promises that are fulfilled in this turn.
+      if (!this.#isReceiving) process.nextTick(() => this.flush());
+    }
+    this.#unsent.push(results);
+    if (this.#isReceiving && now - this.#unsentSince >= LONGEST_WAIT_MS) this.flush();
+  }
+
+  /** Sends the results that wait for others, as those do that are still there when the thread exits. */
+  flush(): void {
+    const all = this.#unsent;
+    if (all.length === 0) return;
+    this.#unsent = [];
+    const metrics = this.#host.metrics.take();
+    try {
+      this.#channel.post(metrics === undefined ? [RESULTS, all] : [RESULTS, all, metrics], memoryOf(all));
+    } catch (error) {
+      for (const results of all) this.#postAlone(results, error);
+    }
+  }
+
+  /** Posts the results of one batch alone: results that cannot be sent must not keep back the others. */
+  #postAlone(results: SentResults, reason: unknown): void {
+    try {
+      this.#channel.post([RESULTS, [results]], memoryOf([results]));
+    } catch {
+      const [id, , , startedAt] = results;
+      const error = TritonError.from(reason);
+      this.#services.logger.error(error.message);
+      this.#channel.post([RESULTS, [[id, undefined, [sendError(error)], startedAt, 0]]]);
+    }
+  }
+
+  /** The server is gone: cancels all executions. */
   #cancelAll(): void {
     this.#closed = true;
     for (const { execution, stream } of this.#executions.values()) {
@@ -161,22 +231,29 @@ export class ChannelHost {
       stream?.cancelAll();
     }
     this.#executions.clear();
+    this.#host.endSequences();
     this.#calls.failAll(new TritonError('UNAVAILABLE', 'the server has ended'));
   }
 }
 
 interface Running {
-  readonly execution: HostExecution;
+  execution: HostExecution;
   readonly stream: ChannelResponseStream | undefined;
 }
 
 interface Outcome {
-  /** Of the execution. */
+  /** The execution's id. */
   readonly id: number;
   readonly startedAt: number;
   readonly inferMs: number;
   readonly aloneMs: HostTimes['aloneMs'];
-  readonly parameters: ResultsMessage[6];
+  readonly parameters: SentResults[5];
+}
+
+const NOTHING_TO_CANCEL: HostExecution = { cancel: () => undefined, cancelAll: () => undefined };
+
+function memoryOf(all: readonly SentResults[]): readonly ArrayBuffer[] {
+  return all.flatMap(([, frame]) => frame ?? []);
 }
 
 function rethrow(error: unknown): never {

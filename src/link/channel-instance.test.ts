@@ -103,14 +103,116 @@ describe('ChannelInstance', () => {
     expect(await outcomes(instance, [x(1)])).toEqual([GONE]);
   });
 
-  it('throws for a batch that cannot be sent, and keeps nothing of it', () => {
+  it('fails a batch that cannot be sent, and not those of the same turn', async () => {
     const { instance } = host(echo);
-    let done = 0;
     const parameters = { text: () => 'not cloneable' } as never;
-    const send = () => instance.execute([{ ...x(1), parameters }], () => done++);
-    expect(send).toThrow('could not be cloned');
-    (instance as ChannelInstance).close();
-    expect(done).toBe(0);
+    const runs = [[x(1)], [{ ...x(1), parameters }], [x(2)]].map((batch) => new Run(instance, batch));
+    const ended = await Promise.all(runs.map((run) => run.ended));
+    expect(ended.flatMap(({ results }) => results.map(describeResult))).toEqual([
+      'y FP32 [1,1] 1',
+      expect.stringContaining('could not be cloned'),
+      'y FP32 [1,2] 1 1',
+    ]);
+  });
+});
+
+describe('ChannelInstance and batches that it sends ahead', () => {
+  /** Sends ahead a batch of one row with this many values. */
+  function ahead({ instance }: HostedInstance, values: number) {
+    const outcomesSoFar: string[] = [];
+    let end!: () => void;
+    const ended = new Promise<void>((resolve) => (end = resolve));
+    const execution = instance.executeAhead!([x(values)], (results) => {
+      outcomesSoFar.push(...results.map(describeResult));
+      end();
+    });
+    return { execution, ended, outcomes: outcomesSoFar };
+  }
+
+  it('runs those of one turn one after the other, each with its own answer', async () => {
+    const sizes: number[] = [];
+    const hosted = host((requests) => {
+      sizes.push(requests[0]!.inputs['x']!.data.length);
+      return requests;
+    });
+    const first = new Run(hosted.instance, [x(1)]);
+    const [second, third] = [ahead(hosted, 2), ahead(hosted, 3)];
+    await Promise.all([first.ended, second.ended, third.ended]);
+    expect(sizes).toEqual([1, 2, 3]);
+    expect([second.outcomes, third.outcomes]).toEqual([['y FP32 [1,2] 1 1'], ['y FP32 [1,3] 1 1 1']]);
+    expect(second.execution.takeBack()).toBe(false);
+  });
+
+  it('never runs one that was taken back, and uses its number for another', async () => {
+    const sizes: number[] = [];
+    const hosted = host((requests) => {
+      sizes.push(requests[0]!.inputs['x']!.data.length);
+      return requests;
+    });
+    const first = new Run(hosted.instance, [x(1)]);
+    const [second, third] = [ahead(hosted, 2), ahead(hosted, 3)];
+    expect(second.execution.takeBack()).toBe(true);
+    expect(second.execution.takeBack()).toBe(false);
+    const fourth = ahead(hosted, 4);
+    await Promise.all([first.ended, third.ended, fourth.ended]);
+    expect(sizes).toEqual([1, 3, 4]);
+    expect([second.outcomes, fourth.outcomes]).toEqual([[], ['y FP32 [1,4] 1 1 1 1']]);
+  });
+
+  it('gives each to an asynchronous callable when that has ended the one before, unless it is taken back by then', async () => {
+    const waiting: (() => void)[] = [];
+    const hosted = host(async (requests: readonly InferenceRequest[]) => {
+      await new Promise<void>((resolve) => waiting.push(resolve));
+      return requests;
+    });
+    const first = new Run(hosted.instance, [x(1)]);
+    const [second, third] = [ahead(hosted, 2), ahead(hosted, 3)];
+    await expect.poll(() => waiting.length).toBe(1);
+    expect(second.execution.takeBack()).toBe(true);
+    const fourth = ahead(hosted, 4);
+    waiting[0]!();
+    await expect.poll(() => waiting.length).toBe(2);
+    expect(third.execution.takeBack()).toBe(false);
+    third.execution.cancel(0);
+    waiting[1]!();
+    await expect.poll(() => waiting.length).toBe(3);
+    waiting[2]!();
+    await Promise.all([first.ended, third.ended, fourth.ended]);
+    expect([second.outcomes, third.outcomes]).toEqual([[], ['y FP32 [1,3] 1 1 1']]);
+  });
+
+  it('lets a callable use the memory of its outputs again', async () => {
+    const memory = new Float32Array(1);
+    const hosted = host((requests) => {
+      memory[0] = requests[0]!.inputs['x']!.data.length;
+      return [{ y: new Tensor('float32', memory, [1, 1]) }];
+    });
+    const first = new Run(hosted.instance, [x(1)]);
+    const others = [2, 3, 4].map((values) => ahead(hosted, values));
+    await Promise.all(others.map(({ ended }) => ended));
+    expect((await first.ended).results.map(describeResult)).toEqual(['y FP32 [1,1] 1']);
+    expect(others.flatMap((other) => other.outcomes)).toEqual([2, 3, 4].map((value) => `y FP32 [1,1] ${value}`));
+  });
+
+  it('has those back that had not begun when the other end went away', async () => {
+    const config = completeModelConfig({ modelName: 'm', ...SPEC }, 1);
+    const { port1, port2 } = new MessageChannel();
+    const instance = new ChannelInstance(config, new PortChannel(port1));
+    const hosted: HostedInstance = {
+      instance,
+      config,
+      errors: [],
+      infos: [],
+      onUnrecoverable: undefined,
+      close: () => instance.close(),
+    };
+    port2.on('message', () => port2.close());
+    const first = new Run(instance, [x(1)]);
+    const second = ahead(hosted, 2);
+    const back: boolean[] = [];
+    instance.onClosed = () => void back.push(second.execution.takeBack());
+    expect((await first.ended).results.map(describeResult)).toEqual([GONE]);
+    expect([back, second.outcomes]).toEqual([[true], []]);
   });
 });
 
@@ -124,6 +226,7 @@ describe('ChannelInstance and the answers of a stream', () => {
       instance,
       config,
       errors: [],
+      infos: [],
       onUnrecoverable: undefined,
       close: () => (instance.close(), port2.close()),
     });
@@ -143,9 +246,9 @@ describe('ChannelInstance and the answers of a stream', () => {
       events,
       ended,
       close: () => port2.close(),
-      answer: () => port2.postMessage([RESPONSES, 1, new ArrayBuffer(0), [0, 0], undefined, undefined, undefined]),
-      end: () => port2.postMessage([RESPONSES, 1, new ArrayBuffer(0), [0, -1], undefined, undefined, undefined]),
-      finish: () => port2.postMessage([RESULTS, 1, undefined, [['INTERNAL', '']], 0, 0]),
+      answer: () => port2.postMessage([RESPONSES, 0, new ArrayBuffer(0), [0, 0], undefined, undefined, undefined]),
+      end: () => port2.postMessage([RESPONSES, 0, new ArrayBuffer(0), [0, -1], undefined, undefined, undefined]),
+      finish: () => port2.postMessage([RESULTS, [[0, undefined, [['INTERNAL', '']], 0, 0]]]),
     };
   }
 
@@ -209,8 +312,8 @@ describe('ChannelHost', () => {
 
   it('answers a batch that it cannot read', async () => {
     const { port, host: portHost, next } = startHost(echo);
-    port.postMessage([0, 5, [new ArrayBuffer(3)], undefined]);
-    expect(await next()).toEqual([2, 5, undefined, [['INTERNAL', expect.any(String)]], expect.any(Number), 0]);
+    port.postMessage([0, [[5, [new ArrayBuffer(3)]]]]);
+    expect(await next()).toEqual([2, [[5, undefined, [['INTERNAL', expect.any(String)]], expect.any(Number), 0]]]);
     portHost.close();
   });
 
@@ -272,6 +375,7 @@ describe('ChannelHost', () => {
         instance,
         config,
         errors: [],
+        infos: [],
         onUnrecoverable: undefined,
         close: () => (instance.close(), portHost.close()),
       });

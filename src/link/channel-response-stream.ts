@@ -1,11 +1,12 @@
-// The callable's side of a decoupled execution across a channel: copies answers into a buffer as they come, posts
-// them many at a time, and makes the callable wait when a reader does not keep up, or while an answer with very many
-// elements is written.
+// The callable's side of a decoupled execution across a channel. It copies answers into a buffer as they come, and posts
+// them many at a time. The callable waits when a reader does not keep up, and while an answer with very many elements is
+// written.
 
 import type { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type { PacedWork } from '../model/paced-work.js';
-import { pacedPromise } from '../model/paced-workers.js';
+import type { PacedWork } from '../pacing/paced-work.js';
+import { pacedPromise } from '../pacing/paced-workers.js';
+import type { InferenceResponseOptions } from '../model/inference-response.js';
 import type { Parameters } from '../model/parameters.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import type { HostStream } from '../host/host-results.js';
@@ -22,10 +23,10 @@ import {
 } from './result-frame.js';
 import { sendError, type SentError } from './sent-error.js';
 
-/** Answers that may be on their way to one reader: beyond either limit the callable waits. */
+/** Limits of the answers on their way to one reader. Beyond either limit the callable waits. */
 const WINDOW_ANSWERS = 256;
 const WINDOW_BYTES = 4 * 1024 * 1024;
-/** Answers of one event-loop turn that go into one message at the most. */
+/** The most answers of one event-loop turn that go into one message. */
 const MESSAGE_ANSWERS = 64;
 const CHUNK_BYTES = 16 * 1024;
 
@@ -41,17 +42,17 @@ interface WrittenAnswer {
   readonly places: readonly FramedTensor[];
   /** Where its tensors begin. */
   readonly start: number;
-  readonly parameters: Parameters | undefined;
+  readonly more: InferenceResponseOptions | undefined;
 }
 
 export interface ChannelStreamOptions {
   readonly channel: HostChannel;
-  /** Of the execution. */
+  /** The execution's id. */
   readonly id: number;
   readonly count: number;
   readonly config: CompleteModelConfig;
   readonly requestedOutputs: RequestExtras['requestedOutputs'];
-  /** What the callable records of its own. */
+  /** Records the callable's own metrics. */
   readonly metrics: MetricsRecorder;
 }
 
@@ -71,38 +72,40 @@ export class ChannelResponseStream implements HostStream {
     this.#windows = Array.from({ length: options.count }, () => ({ answers: 0, bytes: 0, wake: undefined }));
   }
 
-  respond(index: number, outputs: ResolvedOutputs, parameters: Parameters | undefined): void | Promise<void> {
+  respond(index: number, outputs: ResolvedOutputs, more: InferenceResponseOptions | undefined): void | Promise<void> {
     const { config, requestedOutputs } = this.#options;
     const requested = requestedOutputs?.[index];
+    // Not as soon as there are so many: what follows may be the end, which goes with the answer before it.
+    if (this.#answers >= MESSAGE_ANSWERS) this.flush();
     if (hasManyElements(outputs))
-      return this.#respondPaced(index, frameResponsePaced(outputs, requested, config), parameters);
+      return this.#respondPaced(index, frameResponsePaced(outputs, requested, config), more);
     const frame = new ResultFrame(config);
     const places = addResponse(frame, outputs, requested);
     const start = this.#room(frame.byteLength);
     frame.writeTo(this.#buffer, start);
-    this.#add(index, { places, start, parameters });
-    if (this.#answers >= MESSAGE_ANSWERS) this.flush();
-    else this.#flushSoon();
+    this.#add(index, { places, start, more });
+    this.#flushSoon();
     return this.#count(index, frame.byteLength);
   }
 
-  /** An answer that is written with pauses, in a message of its own. Other requests may have theirs meanwhile. */
+  /** Writes an answer with pauses, in a message of its own. Other requests may have answers meanwhile. */
   async #respondPaced(
     index: number,
     framing: PacedWork<FramedResponse>,
-    parameters: Parameters | undefined,
+    more: InferenceResponseOptions | undefined,
   ): Promise<void> {
     const { places, buffer, byteLength } = await pacedPromise(framing);
     this.flush();
     this.#buffer = Buffer.from(buffer);
     this.#used = byteLength;
-    this.#add(index, { places, start: 0, parameters });
+    this.#add(index, { places, start: 0, more });
     this.flush();
     await this.#count(index, byteLength);
   }
 
-  #add(index: number, { places, start, parameters }: WrittenAnswer): void {
-    this.#layout.push(index);
+  #add(index: number, { places, start, more }: WrittenAnswer): void {
+    const parameters = more?.parameters;
+    this.#layout.push(more?.final === true ? ~index : index);
     encodeOutputs(places, start, this.#layout);
     if (parameters !== undefined) this.#parameters ??= new Array<Parameters | undefined>(this.#answers).fill(undefined);
     this.#parameters?.push(parameters);
@@ -115,7 +118,7 @@ export class ChannelResponseStream implements HostStream {
     this.#flushSoon();
   }
 
-  /** The reader of request `index` has taken so much, or is gone. */
+  /** The reader of request `index` has taken `answers` answers with `bytes` bytes, or is gone. */
   acknowledge(index: number, answers: number, bytes: number): void {
     const window = this.#windows[index];
     if (window === undefined) return;
@@ -136,7 +139,7 @@ export class ChannelResponseStream implements HostStream {
     for (const index of this.#windows.keys()) this.cancel(index);
   }
 
-  /** Posts what has come so far. */
+  /** Posts the answers and ends so far. */
   flush(): void {
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
@@ -152,7 +155,7 @@ export class ChannelResponseStream implements HostStream {
     this.#parameters = undefined;
   }
 
-  /** Where `bytes` more fit in the buffer. */
+  /** Returns the offset in the buffer where `bytes` more bytes fit. */
   #room(bytes: number): number {
     if (this.#used + bytes > this.#buffer.byteLength) {
       if (this.#used > 0) this.flush();

@@ -9,7 +9,7 @@ import { TritonError } from '../errors.js';
 import { hostedCallable } from '../host/callable-turns.js';
 import type { Callable, InferenceContext, InferenceRequest } from '../model/callable.js';
 import { completeModelConfig } from '../model/complete-model.js';
-import { counter } from '../model/metrics.js';
+import { counter } from '../observability/metrics.js';
 import type { ModelConfig } from '../model/model-config.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { Channel } from './channel.js';
@@ -132,7 +132,10 @@ describe('an instance and its host across a stream of bytes', () => {
       await aborted;
       return [{ y: z! }];
     });
-    instance.caller = async ({ inputs }) => [{ ...inputs[0]!, name: 'z' }];
+    instance.caller = ({ inputs }, sink) => {
+      sink.answered([{ ...inputs[0]!, name: 'z' }]);
+      return () => undefined;
+    };
     const run = new Run(instance, [executionRequest([x(7)])]);
     await begun;
     run.execution.cancel(0);

@@ -1,26 +1,29 @@
-// What carries messages between an instance and the host of its callable: each whole, in order, until either end closes
-// it. A message is plain data, which could as well be written to a stream of bytes; its times are those of the channel's
-// clock.
+// A channel carries messages between an instance and the host of its callable. Each arrives whole and in order, until
+// either end closes the channel. A message is plain data, so it could as well be written to a stream of bytes. Its times
+// are read from the channel's clock.
 
 import type { MessagePort } from 'node:worker_threads';
 
 export interface Channel<Sent, Received> {
+  /** Whether both ends then share memory that a message holds. Default: false. */
+  readonly sharesMemory?: boolean;
   /**
-   * Sends a message; to a closed channel it is lost without a word. Nobody here needs the buffers in `memory` any more,
-   * which may be handed over instead of copied. Throws when the message cannot be sent.
+   * Sends a message. A closed channel drops it without an error. The sender no longer needs the buffers in `memory`, so
+   * they may be handed over instead of copied. Throws when the message cannot be sent.
    */
   post(message: Sent, memory?: readonly ArrayBuffer[]): void;
-  /** Begins to receive; to be called once. */
+  /** Begins to receive. Call it once. */
   onMessage(listener: (message: Received) => void): void;
   /** Called once, after the last message, that either end has closed the channel. */
   onClose(listener: () => void): void;
   close(): void;
-  /** Milliseconds of a monotonic clock that both ends read alike. */
+  /** Milliseconds of a monotonic clock that is the same at both ends. */
   now(): number;
 }
 
-/** Between threads. Takes ownership of the port. */
+/** A channel between threads. Takes ownership of the port. */
 export class PortChannel<Sent, Received> implements Channel<Sent, Received> {
+  readonly sharesMemory = true;
   readonly #port: MessagePort;
 
   constructor(port: MessagePort) {
@@ -43,7 +46,7 @@ export class PortChannel<Sent, Received> implements Channel<Sent, Received> {
     this.#port.close();
   }
 
-  /** The machine's monotonic clock is the same one in all threads, whatever happens to the wall clock. */
+  /** Reads the machine's monotonic clock: all threads share it, and changes of the wall clock do not touch it. */
   now(): number {
     const [seconds, nanoseconds] = process.hrtime();
     return seconds * 1e3 + nanoseconds / 1e6;

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 
 import { type AnyCallable, executionRequest, hostCallable, type HostedInstance } from '../../test/support/instances.js';
 import type { ResponseStream } from '../core/instance/model-instance.js';
-import { counter, type MetricsUpdate } from '../model/metrics.js';
+import { counter, type MetricsUpdate } from '../observability/metrics.js';
 
 const calls = counter({ name: 'calls_total', help: 'Calls.' });
 const TENSORS = {

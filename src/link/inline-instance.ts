@@ -1,6 +1,6 @@
 // An instance whose callable runs in the server's own thread (`serverThread: false`): direct calls, no messages.
-// Inputs are packed as for another thread all the same: a callable may keep, change and transfer them, so they
-// must not lie in memory that frontends share, and rows that lie together join without a copy.
+// It still packs inputs as for another thread. A callable may keep, change and transfer inputs, so they must not lie in
+// memory that frontends share. Packing also lays rows together, so that they join without a copy.
 
 import type {
   Execution,
@@ -14,13 +14,14 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { type Allocate, type InferTensor, newMemory } from '../model/exchange.js';
 import type { ModelCaller } from '../model/model-calls.js';
-import type { PacedWork } from '../model/paced-work.js';
-import { pacedPromise, startPaced } from '../model/paced-workers.js';
+import type { SequenceEndReason } from '../model/sequence-batching.js';
+import type { PacedWork } from '../pacing/paced-work.js';
+import { pacedPromise, startPaced } from '../pacing/paced-workers.js';
 import type { Parameters } from '../model/parameters.js';
 import { encodeBatch } from './batch-frame.js';
 import { CallableHost, type HostServices } from '../host/callable-host.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
-import type { HostResult, HostStream } from '../host/host-results.js';
+import { type HostResult, type HostStream, RESCHEDULED } from '../host/host-results.js';
 import type { RequestExtras } from './messages.js';
 import { sameError } from './result-codec.js';
 import {
@@ -36,7 +37,7 @@ import {
 import { unpackBatch, whenUnpacked } from './unpacked-execution.js';
 
 export interface InlineServices extends HostServices {
-  /** Gives the memory of answers. Default: new memory. */
+  /** Allocates the memory of answers. Default: new memory. */
   readonly allocate?: Allocate;
 }
 
@@ -46,16 +47,20 @@ export class InlineInstance implements ModelInstance {
   readonly #turns: CallableTurns;
   readonly #allocate: Allocate;
 
-  /** Others may ask the callable too, in turn. */
-  constructor(config: CompleteModelConfig, { callable, turns }: HostedCallable, services: InlineServices) {
+  /** Other instances may use the callable too, in turn. */
+  constructor(config: CompleteModelConfig, { callable, turns, state }: HostedCallable, services: InlineServices) {
     this.#config = config;
     this.#allocate = services.allocate ?? newMemory;
-    this.#host = new CallableHost(config, callable, services);
+    this.#host = new CallableHost(config, callable, { ...services, state });
     this.#turns = turns;
   }
 
   set caller(caller: ModelCaller) {
     this.#host.caller = caller;
+  }
+
+  endSequence(serial: number, reason: SequenceEndReason): void {
+    this.#host.endSequence(serial, reason);
   }
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone, stream?: ResponseStream): Execution {
@@ -79,7 +84,7 @@ export class InlineInstance implements ModelInstance {
                 done(answers, times, this.#host.metrics.take());
               };
               if (haveManyElements(results)) {
-                // The callable has its next batch when it may change what it gave.
+                // The callable gets its next batch once its outputs are copied: it may change them from then on.
                 startPaced(frameResultsPaced(results, options, this.#config), {
                   done: answer,
                   failed: (error) => answer(sameError(results.length, TritonError.from(error))),
@@ -110,12 +115,12 @@ export class InlineInstance implements ModelInstance {
 
   #hostStream(stream: ResponseStream, requestedOutputs: RequestExtras['requestedOutputs']): HostStream {
     return {
-      respond: (index, outputs, parameters) => {
+      respond: (index, outputs, more) => {
         const requested = requestedOutputs?.[index];
         const send = ({ places, buffer }: FramedResponse) => {
           const metrics = this.#host.metrics.take();
           if (metrics !== undefined) stream.recordMetrics(metrics);
-          return stream.respond(index, tensorsAt(places, buffer, this.#config), parameters);
+          return stream.respond(index, tensorsAt(places, buffer, this.#config), more);
         };
         if (!hasManyElements(outputs)) return send(frameResponse(outputs, requested, this.#config));
         return pacedPromise(frameResponsePaced(outputs, requested, this.#config)).then(send);
@@ -139,13 +144,13 @@ function frameResults(
   try {
     const frame = new ResultFrame(config);
     const framed = results.map((result, index) => frame.add(result, options.requestedOutputs?.[index]));
-    return resultsAt(framed, frame.write([], options.allocate), options, config);
+    return resultsAt(framed, frame.write([], options.allocate), { parameters: options.parameters, results }, config);
   } catch (thrown) {
     return sameError(results.length, TritonError.from(thrown));
   }
 }
 
-/** The same with pauses, for many elements. */
+/** Does the same with pauses, for many elements. */
 function* frameResultsPaced(
   results: readonly HostResult[],
   options: FrameOptions,
@@ -154,26 +159,31 @@ function* frameResultsPaced(
   const frame = new ResultFrame(config);
   const measured = yield* frame.measure(results, options.requestedOutputs);
   const framed = measured.map((result, index) => frame.add(result, options.requestedOutputs?.[index]));
-  return resultsAt(framed, yield* frame.writePaced([], options.allocate), options, config);
+  return resultsAt(
+    framed,
+    yield* frame.writePaced([], options.allocate),
+    { parameters: options.parameters, results },
+    config,
+  );
 }
 
 function resultsAt(
   framed: readonly FramedResult[],
   memory: Buffer,
-  { parameters }: FrameOptions,
+  { parameters, results }: Pick<FrameOptions, 'parameters'> & { readonly results: readonly HostResult[] },
   config: CompleteModelConfig,
 ): ExecutionResult[] {
   const buffer = memory.buffer as ArrayBuffer;
-  return framed.map((places, index) =>
-    TritonError.is(places)
-      ? { kind: 'error', error: places }
-      : {
-          kind: 'outputs',
-          outputs: tensorsAt(places, buffer, config),
-          parameters: parameters?.[index],
-          memory: framed.length === 1 ? buffer : undefined,
-        },
-  );
+  return framed.map((places, index) => {
+    if (results[index] === RESCHEDULED) return { kind: 'again' };
+    if (TritonError.is(places)) return { kind: 'error', error: places };
+    return {
+      kind: 'outputs',
+      outputs: tensorsAt(places, buffer, config),
+      parameters: parameters?.[index],
+      memory: framed.length === 1 ? buffer : undefined,
+    };
+  });
 }
 
 function tensorsAt(places: readonly FramedTensor[], buffer: ArrayBuffer, config: CompleteModelConfig): InferTensor[] {

@@ -1,7 +1,7 @@
-// Keeps one instance's thread alive: starts it, hands its port to the server, and starts it again when it ends
-// without having been asked to: at once the first time, then after a growing pause. A thread that does not come to an
-// end with what it runs is ended by force; but not one that has native code: onnxruntime, for one, takes the whole process
-// with it when its thread ends during a computation. Such a thread ends when it is back from what it computes.
+// Keeps one instance's thread alive: starts it and hands its port to the server. When the thread ends unasked, the
+// supervisor starts it again: at once the first time, then after a growing pause. A thread that does not end when asked
+// is ended by force, unless it has native code. Onnxruntime, for example, takes the whole process with it when its thread
+// ends during a computation. A thread with native code ends after its computation.
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -10,22 +10,23 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
-import { INTERRUPTION_GRACE } from '../model/interrupted-load.js';
+import { INTERRUPTION_GRACE } from '../lifecycle/interrupted-load.js';
 import { TEARDOWN_GRACE } from '../model/run-setup.js';
 import type { ServerLogger } from '../logger.js';
-import { Life } from '../model/lives.js';
+import { Life } from '../lifecycle/lives.js';
 import { RestartPauses } from './restart-pauses.js';
 import { runningTsx } from '../host/running-tsx.js';
+import { threadFlags } from '../host/thread-flags.js';
 import { receiveFailure } from './sent-error.js';
 import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 
 /** An instance in a thread of its own, as the server gets it. */
 export interface ThreadedInstance {
-  /** Its number within the model. */
+  /** The instance's number within the model. */
   readonly instance: number;
-  /** Batches for it go in here. */
+  /** Takes the instance's batches. */
   readonly port: MessagePort;
-  /** Ends the thread, whatever it does, for this reason; it is then started again. */
+  /** Ends the thread for this reason, whatever it does. The supervisor then starts it again. */
   readonly end: (reason: string) => void;
 }
 
@@ -37,7 +38,7 @@ export interface SupervisorOptions {
   readonly instance: number;
   readonly config: CompleteModelConfig;
   readonly logger: Pick<ServerLogger, 'error' | 'warn' | 'info' | 'verbose' | 'verboseLevel'>;
-  /** The thread is ready. Told again after every restart. */
+  /** Called when the thread is ready, also after each restart. */
   readonly onReady: (thread: ThreadedInstance) => void;
   readonly onUnrecoverable: (error: TritonError) => void;
   /** Whether requests may be traced. */
@@ -53,7 +54,7 @@ export class InstanceSupervisor {
   #stopping: Promise<void> | undefined;
   /** A file with native code that the thread has loaded. */
   #nativeCode: string | undefined;
-  /** Why it was ended before it ended by itself. */
+  /** Why the supervisor ended the thread, if it did. */
   #endedFor: string | undefined;
   readonly #pauses = new RestartPauses();
 
@@ -61,12 +62,12 @@ export class InstanceSupervisor {
     this.#options = options;
   }
 
-  /** Starts the thread; rejects, for good, with the reason when the module cannot be loaded or its `setup` fails. */
+  /** Starts the thread. Rejects with the reason, for good, when the module cannot be loaded or its `setup` fails. */
   async start(): Promise<void> {
     this.#options.onReady(await this.#launch());
   }
 
-  /** Gives the living thread a port to another server than before; undefined while it does not live. */
+  /** Gives the living thread a port to a new server. Returns undefined while no thread lives. */
   reconnect(): ThreadedInstance | undefined {
     const worker = this.#worker;
     if (worker === undefined || this.#life.state !== 'living') return undefined;
@@ -92,7 +93,7 @@ export class InstanceSupervisor {
     clearTimeout(this.#timer);
   }
 
-  /** A thread with native code ends when it is back from what it computes. */
+  /** Ends a thread by force. A thread with native code is left to end after its computation. */
   #endByForce(worker: Worker): void {
     if (this.#nativeCode === undefined) return void worker.terminate();
     const { config, logger } = this.#options;
@@ -137,7 +138,7 @@ export class InstanceSupervisor {
           workerData: data,
           transferList: [port2],
           env: { ...process.env, ...group.env },
-          execArgv: [...group.execArgv],
+          execArgv: threadFlags(group.execArgv),
           resourceLimits: group.resourceLimits,
           name: `${config.name}-${instance}`,
         });
@@ -193,22 +194,23 @@ export class InstanceSupervisor {
     if (this.#life.state !== 'resting') return;
     const { config, instance, logger } = this.#options;
     logger.error(`instance ${instance} of model '${config.name}' ended: ${error.message}; starting it again`);
-    this.#restart(lived);
+    this.#restart(this.#pauses.next(lived));
   }
 
-  #restart(lived: number): void {
+  #restart(pause: number): void {
     this.#timer = setTimeout(() => {
       this.#life.on('due');
       this.#launch().then(this.#options.onReady, (error: unknown) => {
         if (this.#life.state !== 'resting') return;
         if (TritonUnrecoverableError.is(error)) return this.#options.onUnrecoverable(error);
         const { config, instance, logger } = this.#options;
+        const pause = this.#pauses.next(0);
         logger.error(
-          `instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}`,
+          `instance ${instance} of model '${config.name}' did not start again: ${TritonError.from(error).message}; next try in ${pause / 1000} s`,
         );
-        this.#restart(0);
+        this.#restart(pause);
       });
-    }, this.#pauses.next(lived));
+    }, pause);
   }
 }
 

@@ -1,4 +1,4 @@
-// Entry of an instance's thread: loads the module of its group, sets it up, and runs the batches that come in
+// Entry of an instance's thread: loads the module of its group and sets it up. Then it runs the batches that come
 // through its own port to the server.
 
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
@@ -9,9 +9,10 @@ import { type CallableModule, loadCallableModule } from '../host/load-callable-m
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
 import { checkCallables } from '../model/check-callables.js';
-import { loadInterrupted } from '../model/interrupted-load.js';
-import { instanceLogger, type Logger } from '../model/logger.js';
-import { runSetup } from '../model/run-setup.js';
+import { loadInterrupted } from '../lifecycle/interrupted-load.js';
+import { expectStateSource } from '../model/sequence-state-source.js';
+import { instanceLogger, type Logger } from '../observability/logger.js';
+import { runSetup, setupContext } from '../model/run-setup.js';
 import { ChannelHost } from './channel-host.js';
 import { PortChannel } from './channel.js';
 import { sendFailure } from './sent-error.js';
@@ -36,7 +37,7 @@ const log: Logger = {
 
 const logger = instanceLogger(log, config, instance);
 
-// What nobody catches ends the thread, which is then started again; but not when it says that there is no use in it.
+// An uncaught error ends the thread, and the supervisor starts it again; but not after an unrecoverable error.
 process.on('uncaughtExceptionMonitor', (error: unknown) => {
   if (TritonUnrecoverableError.is(error)) report({ kind: 'unrecoverable', failure: sendFailure(error) });
 });
@@ -51,12 +52,12 @@ const starting = new AbortController();
 
 async function start(): Promise<CallableModule> {
   const module = await loadCallableModule(url, tsx);
-  // As `bind` does with the callables of its own thread.
+  // `bind` does the same with the callables of its own thread.
   checkCallables(module.callable, config.name, config);
-  const { name: modelName, version: modelVersion } = config;
+  expectStateSource(module.state, config, url);
   const { signal } = starting;
   signal.throwIfAborted();
-  await runSetup(module.setup, { modelName, modelVersion, modelConfig: config, instance, args, logger, signal }, url);
+  await runSetup(module.setup, setupContext(config, { instance, args, logger, signal }), url);
   return module;
 }
 
@@ -68,7 +69,7 @@ async function tearDown({ teardown }: CallableModule): Promise<void> {
   }
 }
 
-/** What the supervisor asks for. While the thread starts, a stop interrupts that. */
+/** Does what the supervisor asks. While the thread starts, a stop interrupts the start. */
 let onCall = (call: ThreadCall): void => {
   if (call.kind === 'stop') starting.abort(loadInterrupted());
 };
@@ -80,11 +81,13 @@ supervisor.on('message', (call: ThreadCall) => {
 try {
   const module = await start();
   const tracing = traces ? new RequestTracing(await loadOpenTelemetry()) : undefined;
-  const callable = hostedCallable(module.callable, config.concurrency);
+  const callable = hostedCallable(module.callable, config.concurrency, module.state);
   const onUnrecoverable = (error: TritonError) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
   const services = { logger, onUnrecoverable, tracing };
   const connect = (server: MessagePort) => new ChannelHost(new PortChannel(server), config, callable, services);
   let host = connect(port);
+  // What was executed before a callable ended the thread, by `process.exit` or an error that nobody caught, is answered.
+  process.on('exit', () => host.flush());
   onCall = (call) => {
     if (call.kind === 'connect') {
       host.close();
@@ -96,7 +99,7 @@ try {
       supervisor.close();
     });
   };
-  // A stop that `setup` did not heed.
+  // A stop came during `setup`, which did not heed it.
   if (starting.signal.aborted) onCall({ kind: 'stop' });
   else report({ kind: 'ready' });
 } catch (error) {

@@ -11,7 +11,7 @@ export interface InstanceThreadsOptions {
   /** Number of the first thread's instance within the model. */
   readonly firstInstance: number;
   readonly logger: SupervisorOptions['logger'];
-  /** A thread was started again. */
+  /** Called after a thread was started again. */
   readonly onRestart: (thread: ThreadedInstance) => void;
   readonly onUnrecoverable: (error: TritonError) => void;
   /** Whether requests may be traced. Default false. */
@@ -20,7 +20,7 @@ export interface InstanceThreadsOptions {
 
 export class InstanceThreads {
   readonly #supervisors: readonly InstanceSupervisor[];
-  /** Those of the first start, in the order of the instances; `onRestart` gets later ones. */
+  /** Threads of the first start, in the order of the instances; `onRestart` gets later threads. */
   #starting: (ThreadedInstance | undefined)[] | undefined = [];
 
   constructor(options: InstanceThreadsOptions) {
@@ -39,27 +39,27 @@ export class InstanceThreads {
     );
   }
 
-  /** Resolves when all are set up. Rejects with the first reason; no thread is left then. */
+  /** Resolves when all threads are set up. Rejects with the first reason, when no thread is left. */
   async start(): Promise<readonly ThreadedInstance[]> {
     try {
       await Promise.all(this.#supervisors.map((supervisor) => supervisor.start()));
       return this.#started();
     } catch (error) {
-      // One that failed interrupts those that still start.
+      // A thread that failed interrupts the threads that still start.
       await this.stop();
       for (const { port } of this.#started()) port.close();
       throw error;
     }
   }
 
-  /** Those of the first start, which is over. */
+  /** Ends the first start and returns its threads. */
   #started(): readonly ThreadedInstance[] {
     const threads = (this.#starting ?? []).filter((thread) => thread !== undefined);
     this.#starting = undefined;
     return threads;
   }
 
-  /** Those that live, with ports to another server than before. */
+  /** Returns the living threads, with ports to a new server. */
   reconnect(): readonly ThreadedInstance[] {
     return this.#supervisors.flatMap((supervisor) => supervisor.reconnect() ?? []);
   }

@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
 
+import { describeResult } from '../../test/support/instances.js';
 import type { ExecutionRequest } from '../core/instance/model-instance.js';
 import { batch } from '../callables/batch.js';
 import { hostedCallable } from '../host/callable-turns.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { Callable, InferenceContext } from '../model/callable.js';
 import { HostedRequest } from '../model/inference-request.js';
-import type { PacedWork } from '../model/paced-work.js';
+import type { PacedWork } from '../pacing/paced-work.js';
 import { lieTogether } from '../tensor/concat-rows.js';
 import { Tensor } from '../tensor/tensor.js';
 import { InlineInstance } from './inline-instance.js';
@@ -102,7 +103,7 @@ describe('a batch of large requests', () => {
     const ended = new Promise<readonly unknown[]>((resolve) => {
       instance.execute(requests, (results) => {
         isDone = true;
-        resolve(results.map((result) => (result.kind === 'error' ? result.error : [...new Float32Array(result.outputs[0]!.bytes.slice().buffer)]))); // prettier-ignore
+        resolve(results.map((result) => (result.kind === 'outputs' ? [...new Float32Array(result.outputs[0]!.bytes.slice().buffer)] : describeResult(result)))); // prettier-ignore
       });
     });
     return { isDoneAtOnce: isDone, outcome: await ended };

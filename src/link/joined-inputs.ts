@@ -1,17 +1,17 @@
-// Joins the rows of large inputs with pauses, before a callable gets the requests: `batch` then finds them one after the other, and
-// copies nothing. Small ones lie so in the frame, and large ones come in memory of their own.
+// Joins the rows of large inputs with pauses, before a callable gets the requests. `batch` then finds the rows one after
+// the other, and copies nothing. Small inputs lie so in the frame; large inputs come in memory of their own.
 
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
 import type { NamedTensors } from '../model/input-list.js';
-import { copyPaced } from '../model/paced-bytes.js';
-import { Pace, type PacedWork } from '../model/paced-work.js';
+import { copyPaced } from '../pacing/paced-bytes.js';
+import { Pace, type PacedWork } from '../pacing/paced-work.js';
 import { lieTogether } from '../tensor/concat-rows.js';
 import { type DataOf, DTYPES, isBytesDtype, type NumericDtype } from '../tensor/dtype.js';
 import { sameShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 
-/** To copy less takes no time that matters. */
+/** Copying fewer bytes takes no time that matters. */
 export const LONG_JOIN_BYTES = 16 * 1024 * 1024;
 
 export function* joinInputs(requests: readonly HostedRequest[], { inputs }: CompleteModelConfig): PacedWork<void> {
@@ -36,7 +36,7 @@ export function* joinInputs(requests: readonly HostedRequest[], { inputs }: Comp
         pace,
       );
       const joined = viewOf(dtype as NumericDtype, buffer as ArrayBuffer, offset, data.length);
-      // Nobody but this has the request yet.
+      // No other code has the request yet, so it may be changed.
       (request.inputs as NamedTensors)[name] = new Tensor(dtype, joined, tensor.shape);
       offset = end;
     }

@@ -1,4 +1,4 @@
-// Answers with so many strings or bytes that writing them takes a while: others have their turn meanwhile, whatever happens.
+// Answers with so many strings or bytes that writing them takes a while. Other work has its turn meanwhile, whatever happens.
 import { setImmediate as turn } from 'node:timers/promises';
 
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
@@ -6,6 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { wireTensor } from '../../test/support/infer-requests.js';
 import {
   type AnyCallable,
+  describeResult,
   executionRequest,
   hostCallable,
   type HostedInstance,
@@ -24,7 +25,7 @@ const TEXTS = { y: { dtype: 'string', shape: [-1] }, z: { dtype: 'int32', shape:
 const BYTES = { y: { dtype: 'bytes', shape: [-1] } } as const;
 
 const open: HostedInstance[] = [];
-// Each look at the clock is a second later: whoever works until the clock says so stops at its next look, on any machine.
+// Each look at the clock is a second later. So code that works until a time stops at its next look, on any machine.
 beforeEach(() => {
   let now = 0;
   vi.spyOn(performance, 'now').mockImplementation(() => (now += 1000));
@@ -53,7 +54,7 @@ function texts(count: number, text = 'text'): string[] {
 
 /** The strings of the first output. */
 function textsOf(result: ExecutionResult | undefined): string[] {
-  if (result?.kind !== 'outputs') throw new Error(`no outputs: ${result?.error.message}`);
+  if (result?.kind !== 'outputs') throw new Error(`no outputs: ${result && describeResult(result)}`);
   return decodeRaw('string', result.outputs[0]!.bytes);
 }
 
@@ -136,7 +137,7 @@ describe.each<InstanceKind>(['inline', 'port'])('An answer with many elements (%
     });
     const small = new Run(short.instance, [request()]).ended.then(() => order.push('short'));
     const [result] = await Promise.all([large, small]);
-    if (result?.kind !== 'outputs') throw new Error(`no outputs: ${result?.error.message}`);
+    if (result?.kind !== 'outputs') throw new Error(`no outputs: ${result && describeResult(result)}`);
     expect(Buffer.compare(result.outputs[0]!.bytes, new Uint8Array(numbers.buffer))).toBe(0);
     expect(order).toEqual(['short', 'long']);
     const run = new Run(
@@ -183,7 +184,7 @@ describe.each<InstanceKind>(['inline', 'port'])('An answer with many elements (%
   describe('of a stream', () => {
     const config = { decoupled: true };
 
-    /** Runs a batch of so many requests; what came for each, in order. */
+    /** Runs a batch of this many requests, and returns the results of each, in order. */
     async function streamed(hosted: HostedInstance, count: number): Promise<{ order: number[]; texts: string[][][] }> {
       const order: number[] = [];
       const got: string[][][] = Array.from({ length: count }, () => []);

@@ -1,26 +1,27 @@
 // A batch's results, and the responses of a stream, as messages carry them: the tensors in one buffer, and numbers that
-// say where each lies. Of each request or response there is the number of its outputs, and of each output:
+// say where each lies. Each request or response has the number of its outputs, and then for each output:
 //
 //   index of the declared output, rank, dimensions…, offset into the tensors, length in bytes
 
 import type { ExecutionResult } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
-import type { HostResult } from '../host/host-results.js';
+import { type HostResult, RESCHEDULED } from '../host/host-results.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
-import type { PacedWork } from '../model/paced-work.js';
+import type { PacedWork } from '../pacing/paced-work.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestExtras } from './messages.js';
 import { ResultFrame, type FramedTensor } from './result-frame.js';
 import { receiveError, sendError, type SentError } from './sent-error.js';
 
-/** In the place of a number of outputs: the request failed. */
+/** These stand in place of the number of outputs: the request failed, or is to be executed again. */
 const FAILED = -1;
+const AGAIN = -2;
 
 export interface EncodedResults {
-  /** Its header first: the header's length in numbers, and then the numbers of each request. To be handed over. */
+  /** Begins with its header: the header's length in numbers, and then the numbers of each request. The sender hands it over. */
   readonly frame: ArrayBuffer;
-  /** Of the requests that failed, in order. */
+  /** The errors of the requests that failed, in order. */
   readonly errors: readonly SentError[] | undefined;
 }
 
@@ -32,11 +33,11 @@ export function encodeResults(
   config: CompleteModelConfig,
 ): EncodedResults {
   const frame = new ResultFrame(config);
-  const { header, errors } = addResults(frame, results, requestedOutputs);
+  const { header, errors } = addResults(frame, results, requestedOutputs, results);
   return { frame: frame.write(header).buffer as ArrayBuffer, errors };
 }
 
-/** The same with pauses, for results with many elements. */
+/** Does the same with pauses, for results with many elements. */
 export function* encodeResultsPaced(
   results: readonly HostResult[],
   requestedOutputs: RequestedOutputs,
@@ -44,7 +45,7 @@ export function* encodeResultsPaced(
 ): PacedWork<EncodedResults> {
   const frame = new ResultFrame(config);
   const measured = yield* frame.measure(results, requestedOutputs);
-  const { header, errors } = addResults(frame, measured, requestedOutputs);
+  const { header, errors } = addResults(frame, measured, requestedOutputs, results);
   const { buffer } = yield* frame.writePaced(header);
   return { frame: buffer as ArrayBuffer, errors };
 }
@@ -58,10 +59,15 @@ function addResults(
   frame: ResultFrame,
   results: readonly HostResult[],
   requestedOutputs: RequestedOutputs,
+  given: readonly HostResult[],
 ): AddedResults {
   const header: number[] = [0];
   let errors: SentError[] | undefined;
   for (let index = 0; index < results.length; index++) {
+    if (given[index] === RESCHEDULED) {
+      header.push(AGAIN);
+      continue;
+    }
     const places = frame.add(results[index]!, requestedOutputs?.[index]);
     if (TritonError.is(places)) {
       (errors ??= []).push(sendError(places));
@@ -74,7 +80,7 @@ function addResults(
   return { header, errors };
 }
 
-/** The numbers of one request's outputs, whose tensors begin at `start`. */
+/** Writes the numbers of one request's outputs. Their tensors begin at `start`. */
 export function encodeOutputs(places: readonly FramedTensor[], start: number, numbers: number[]): void {
   numbers.push(places.length);
   for (let i = 0; i < places.length; i++) {
@@ -85,7 +91,7 @@ export function encodeOutputs(places: readonly FramedTensor[], start: number, nu
   }
 }
 
-/** What came of a message without a frame: the whole batch failed, for the only reason. */
+/** The results of a message without a frame: the whole batch failed, for the only reason. */
 export function sameError(count: number, error: TritonError): ExecutionResult[] {
   return Array.from({ length: count }, () => ({ kind: 'error', error }) as const);
 }
@@ -104,7 +110,8 @@ export function decodeResults(
   let failures = 0;
   for (let index = 0; index < count; index++) {
     const outputCount = reader.next();
-    if (outputCount === FAILED) results.push({ kind: 'error', error: receiveError(errors[failures++]!) });
+    if (outputCount === AGAIN) results.push({ kind: 'again' });
+    else if (outputCount === FAILED) results.push({ kind: 'error', error: receiveError(errors[failures++]!) });
     else {
       const outputs = reader.outputs(outputCount);
       results.push({

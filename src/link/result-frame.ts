@@ -1,11 +1,11 @@
-// The outputs of a batch in wire form, in one buffer: the single copy that output bytes make. A header of
-// doubles may come first; each tensor starts at a multiple of 8, so that readers may view it as any typed array.
-// Many elements of BYTES are counted and written with pauses, and so are very many numbers.
+// The outputs of a batch in wire form, in one buffer. This is the only time that output bytes are copied. A header of
+// doubles may come first. Each tensor starts at a multiple of 8, so that readers may view it as any typed array. Many
+// elements of BYTES are counted and written with pauses, and so are very many numbers.
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { copyPaced } from '../model/paced-bytes.js';
-import { Pace, type PacedWork } from '../model/paced-work.js';
+import { copyPaced } from '../pacing/paced-bytes.js';
+import { Pace, type PacedWork } from '../pacing/paced-work.js';
 import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import { isBytesDtype } from '../tensor/dtype.js';
 import {
@@ -22,23 +22,23 @@ import { newMemory } from '../model/exchange.js';
 import { Tensor } from '../tensor/tensor.js';
 import type { HostResult } from '../host/host-results.js';
 
-/** The memory of larger answers is used for requests when they are sent. */
+/** After a larger answer is sent, its memory is used for requests. */
 const LARGE_BYTES = 1 << 20;
-/** What a request has in front of its tensors; so large are most, and then the next one fits where the answer to the last one was. */
+/** Room for a request's bytes before its tensors. Most need no more, so the next request fits in the memory of the last answer. */
 const REQUEST_HEAD_BYTES = 4096;
 
-/** So many numbers are copied at once: 4 bytes each are some ten milliseconds where the memory is new. */
+/** Numbers that are copied at once. With 4 bytes each that takes some ten milliseconds where the memory is new. */
 const FEW_NUMBERS = 4 << 20;
-/** An element of BYTES takes so many times longer: 4096 of them are written in less than a millisecond. */
+/** An element of BYTES takes as long as this many numbers: 4096 elements are written in less than a millisecond. */
 const NUMBERS_OF_AN_ELEMENT = 1024;
-/** Between two looks at the pace. */
+/** Elements between two checks of the pace. */
 const ELEMENTS_AT_ONCE = 256;
-/** The same of their length. */
+/** The length of elements between two checks of the pace. */
 const FEW_UNITS = 256 * 1024;
-/** What it takes to count an element or to write it, as so many bytes. */
+/** Counting or writing an element takes as long as copying this many bytes. */
 const BYTES_OF_AN_ELEMENT = 64;
 
-/** Names of the outputs that a request wants; empty for all, and so is none. */
+/** Names of the outputs that a request wants. An empty list means all outputs, and so does undefined. */
 type Requested = readonly string[] | undefined;
 
 /** Where a tensor lies in the frame. */
@@ -51,10 +51,10 @@ export interface FramedTensor {
   readonly byteLength: number;
 }
 
-/** What becomes of one request: the places of its outputs, or why it failed. */
+/** The result of one request: the places of its outputs, or why it failed. */
 export type FramedResult = FramedTensor[] | TritonError;
 
-/** Whether results have so many elements that others should have their turn while they are written. */
+/** Whether results have too many elements to write at once: other work should have its turn meanwhile. */
 export function haveManyElements(results: readonly HostResult[]): boolean {
   let numbers = 0;
   for (let r = 0; r < results.length; r++) {
@@ -64,7 +64,7 @@ export function haveManyElements(results: readonly HostResult[]): boolean {
   return numbers > FEW_NUMBERS;
 }
 
-/** The same of one result. */
+/** Whether one result has too many elements to write at once. */
 export function hasManyElements(outputs: ResolvedOutputs): boolean {
   return workOf(outputs) > FEW_NUMBERS;
 }
@@ -73,18 +73,18 @@ function isOutputs(result: HostResult): result is ResolvedOutputs {
   return Array.isArray(result);
 }
 
-/** As so many numbers. */
+/** The work of writing outputs, counted in numbers. */
 function workOf(outputs: ResolvedOutputs): number {
   let numbers = 0;
   for (let i = 0; i < outputs.length; i++) {
     const data = outputs[i]?.data;
-    // Only those of BYTES are arrays. Asked of every answer, so that no table is looked into.
+    // Only BYTES have arrays as data. This runs for every answer, so it does not look the dtype up in a table.
     if (data !== undefined) numbers += Array.isArray(data) ? workOfElements(data) : data.length;
   }
   return numbers;
 }
 
-/** Few elements may be long. */
+/** Counts the lengths too, because a few elements may be long. */
 function workOfElements(elements: Elements): number {
   let numbers = elements.length * NUMBERS_OF_AN_ELEMENT;
   for (let i = 0; i < elements.length && numbers <= FEW_NUMBERS; i++) numbers += elements[i]!.length;
@@ -95,11 +95,11 @@ function workOfElements(elements: Elements): number {
 export interface FramedResponse {
   readonly places: readonly FramedTensor[];
   readonly buffer: ArrayBuffer;
-  /** What its tensors take. */
+  /** Bytes of its tensors. */
   readonly byteLength: number;
 }
 
-/** Throws INTERNAL when the data of a tensor is not what it was made with: an error of the callable's. */
+/** Throws INTERNAL when a tensor's data has changed since the tensor was made: an error of the callable's. */
 export function frameResponse(
   outputs: ResolvedOutputs,
   requested: Requested,
@@ -110,7 +110,7 @@ export function frameResponse(
   return { places, buffer: frame.write().buffer as ArrayBuffer, byteLength: frame.byteLength };
 }
 
-/** The same with pauses, for many elements. */
+/** Does the same with pauses, for many elements. */
 export function* frameResponsePaced(
   outputs: ResolvedOutputs,
   requested: Requested,
@@ -123,7 +123,7 @@ export function* frameResponsePaced(
   return { places, buffer: buffer as ArrayBuffer, byteLength: frame.byteLength };
 }
 
-/** Adds one response to a frame. Throws why it cannot be sent. */
+/** Adds one response to a frame. Throws the reason when it cannot be sent. */
 export function addResponse(frame: ResultFrame, outputs: HostResult, requested: Requested): readonly FramedTensor[] {
   const places = frame.add(outputs, requested);
   if (TritonError.is(places)) throw places;
@@ -131,15 +131,15 @@ export function addResponse(frame: ResultFrame, outputs: HostResult, requested: 
 }
 
 /**
- * Collects tensors, then writes them all at once; or counts, collects and writes them with pauses, where there are
- * many elements.
+ * Collects tensors, then writes them all at once. Where there are many elements, it counts, collects and writes them with
+ * pauses.
  */
 export class ResultFrame {
   readonly #config: CompleteModelConfig;
   readonly #tensors: Tensor[] = [];
   readonly #offsets: number[] = [];
   #byteLength = 0;
-  /** Of tensors that have been measured. */
+  /** The bytes of each tensor that has been measured. */
   #measured: Map<Tensor, number> | undefined;
 
   constructor(config: CompleteModelConfig) {
@@ -147,8 +147,8 @@ export class ResultFrame {
   }
 
   /**
-   * Plans the requested ones of a request's outputs. An empty list asks for all, and so does none. A tensor whose data is not what
-   * it was made with fails its own request only.
+   * Plans a request's outputs that are in `requested`. An empty list asks for all, and so does undefined. A tensor whose
+   * data has changed since it was made fails its own request only.
    */
   add(result: HostResult, requested?: Requested): FramedResult {
     if (TritonError.is(result)) return result;
@@ -175,8 +175,8 @@ export class ResultFrame {
   }
 
   /**
-   * Counts the bytes of many elements, before they are added. Gives the results as they are now, to be added: the callable
-   * may change its lists meanwhile, and numbers unless they are very many.
+   * Counts the bytes of many elements, before they are added. Returns a copy of the results to add: the callable may
+   * change its lists meanwhile, and its numbers too. Very many numbers are not copied.
    */
   *measure(results: readonly HostResult[], requested: readonly Requested[] | undefined): PacedWork<HostResult[]> {
     const pace = new Pace();
@@ -192,7 +192,7 @@ export class ResultFrame {
     return kept;
   }
 
-  /** Without what nobody wants; what is wrong is left for {@link add} to tell. */
+  /** Copies a result without the outputs that the request does not want. {@link add} reports faulty tensors. */
   #kept(result: HostResult, requested: Requested): HostResult {
     if (TritonError.is(result)) return result;
     const { outputs } = this.#config;
@@ -203,19 +203,19 @@ export class ResultFrame {
     });
   }
 
-  /** What all tensors take together. */
+  /** Bytes of all tensors together. */
   get byteLength(): number {
     return this.#byteLength;
   }
 
-  /** The header and all tensors, in memory of their own. */
+  /** Writes the header and all tensors into memory of their own. */
   write(header: readonly number[] = [], allocate = newMemory): Buffer {
     const buffer = this.#memory(header, allocate);
     this.writeTo(buffer, header.length * 8);
     return buffer;
   }
 
-  /** The same with pauses. */
+  /** Does the same with pauses. */
   *writePaced(header: readonly number[] = [], allocate = newMemory): PacedWork<Buffer> {
     const buffer = this.#memory(header, allocate);
     const start = header.length * 8;
@@ -240,13 +240,13 @@ export class ResultFrame {
   #memory(header: readonly number[], allocate: typeof newMemory): Buffer {
     const start = header.length * 8;
     const bytes = start + this.#byteLength;
-    // Not the shared pool: the memory is handed to another thread whole. Not zeroed: all that is read is written.
+    // Not from the shared pool, because another thread gets the memory whole. Not zeroed, because every byte read is written.
     const buffer = allocate(bytes < LARGE_BYTES ? bytes : bytes + REQUEST_HEAD_BYTES);
     if (start > 0) new Float64Array(buffer.buffer, 0, header.length).set(header);
     return buffer;
   }
 
-  /** All tensors, into memory of the caller's. */
+  /** Writes all tensors into the caller's memory. */
   writeTo(target: Buffer, start: number): void {
     for (let i = 0; i < this.#tensors.length; i++) {
       const { dtype, data } = this.#tensors[i]!;
@@ -289,7 +289,7 @@ function* textByteLengthPaced(text: string, pace: Pace): PacedWork<number> {
   return total;
 }
 
-/** Writes all; returns where they end, undefined when one cannot be written any more. */
+/** Writes all elements. Returns the offset of their end, or undefined when an element can no longer be written. */
 function* writeElementsPaced(writer: ElementWriter, pace: Pace): PacedWork<number | undefined> {
   for (;;) {
     const { count, offset } = writer;
@@ -313,7 +313,7 @@ function costOf(elements: number, bytes: number): number {
   return elements * BYTES_OF_AN_ELEMENT + (bytes >> 3);
 }
 
-/** Copying its numbers is what has to be done with pauses. */
+/** Whether copying a tensor's numbers needs pauses. */
 function isLong({ dtype, data }: Tensor): boolean {
   return !isBytesDtype(dtype) && data.length > FEW_NUMBERS / NUMBERS_OF_AN_ELEMENT;
 }
@@ -325,7 +325,7 @@ function whatIsWrong({ data, shape }: Tensor): string | undefined {
   return `has ${data.length} elements now and ${count} by its shape; was its buffer transferred?`;
 }
 
-/** The next multiple of 8: where a view as any typed array may begin. */
+/** The next multiple of 8, where a view as any typed array may begin. */
 export function alignTo8(offset: number): number {
   return Math.ceil(offset / 8) * 8;
 }

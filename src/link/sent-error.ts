@@ -3,13 +3,13 @@
 import { ERROR_CODES, stackOf, TritonError, TritonUnrecoverableError, type ErrorCode } from '../errors.js';
 import { isBatchFailure, markBatchFailure } from '../model/batch-failure.js';
 
-/** An error of a request, as it crosses. */
+/** An error of a request, as messages carry it. */
 export type SentError = readonly [code: ErrorCode, message: string, kind?: typeof UNRECOVERABLE | typeof OF_BATCH];
 
 const UNRECOVERABLE = 1;
 const OF_BATCH = 2;
 
-/** An error to send. It may be of another copy of the package, or made by hand. */
+/** Makes an error ready to send. The error may be from another copy of the package, or made by hand. */
 export function sendError(error: TritonError): SentError {
   const code = ERROR_CODES.includes(error.code) ? error.code : 'INTERNAL';
   const message = String(error.message);
@@ -24,7 +24,7 @@ export function receiveError([code, message, kind]: SentError, cause?: unknown):
   return kind === OF_BATCH ? markBatchFailure(error) : error;
 }
 
-/** An error on its way to whoever holds the server: unlike a client they learn of the cause, and of its stack. */
+/** An error on its way to the server's operator, who unlike a client also gets the cause and its stack. */
 export interface SentFailure {
   readonly error: SentError;
   readonly cause: SentCause | undefined;

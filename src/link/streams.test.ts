@@ -14,6 +14,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { InferTensor } from '../model/exchange.js';
 import { InferenceResponse } from '../model/inference-response.js';
+import { mapOutputs } from '../model/map-outputs.js';
 import type { Parameters } from '../model/parameters.js';
 import { Tensor } from '../tensor/tensor.js';
 import { hostedCallable } from '../host/callable-turns.js';
@@ -84,10 +85,11 @@ function run(instance: ModelInstance, numbers: readonly number[], respond?: (ind
         resolve({ answers, ends, parameters });
       },
       {
-        respond: (index, outputs, given) => {
+        respond: (index, outputs, more) => {
           const { bytes } = outputs[0]!;
           answers[index]!.push(new DataView(bytes.buffer, bytes.byteOffset).getInt32(0, true));
-          parameters.push(given);
+          parameters.push(more?.parameters);
+          if (more?.final === true) ends[index] = 'final';
           return respond?.(index);
         },
         end: (index, error) => {
@@ -125,6 +127,66 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
     );
     const { answers } = await run(instance, [5000]).done;
     expect(answers[0]).toEqual(Array.from({ length: 5000 }, (_, i) => i));
+  });
+
+  it('ends a request with the response that says it is the final one, and its generator too', async () => {
+    const cleaned: number[] = [];
+    const instance = make(
+      stream(async function* ({ n }: { n: Tensor<'int32'> }) {
+        try {
+          for (let i = 0; ; i++) yield new InferenceResponse({ i: [[i]] }, { final: i === n.data[0]! });
+        } finally {
+          cleaned.push(n.data[0]!);
+        }
+      } as never),
+    );
+    expect(await run(instance, [2, 0, 1]).done).toMatchObject({
+      answers: [[0, 1, 2], [0], [0, 1]],
+      ends: ['final', 'final', 'final'],
+    });
+    expect(cleaned.sort((a, b) => a - b)).toEqual([0, 1, 2]);
+  });
+
+  it('goes on for the other requests of a list after the final response to one', async () => {
+    const instance = make(function* () {
+      yield [new InferenceResponse({ i: [[1]] }, { final: true }), { i: [[2]] }];
+      yield [{ i: [[9]] }, { i: [[3]] }];
+    });
+    expect(await run(instance, [0, 0]).done).toMatchObject({ answers: [[1], [2, 3]], ends: ['final', undefined] });
+  });
+
+  it('ends all requests of a batch with a batched step that is the final one', async () => {
+    const instance = make(
+      batch(function* ({ n }: { n: Tensor<'int32'> }) {
+        yield { i: n };
+        yield new InferenceResponse({ i: n.map((value) => -value) }, { final: true });
+        yield { i: n };
+      } as never),
+    );
+    expect(await run(instance, [1, 2]).done).toMatchObject({
+      answers: [
+        [1, -1],
+        [2, -2],
+      ],
+      ends: ['final', 'final'],
+    });
+  });
+
+  it('ends with the final response under sample, and under a decorator that maps outputs', async () => {
+    const doubled = (inputs: { n: Tensor<'int32'> }, context: never) =>
+      mapOutputs(
+        (function* () {
+          yield { i: inputs.n };
+          yield new InferenceResponse({ i: inputs.n }, { final: true, parameters: { last: true } });
+          yield { i: inputs.n };
+        })() as never,
+        context,
+        ({ i }: { i: Tensor<'int32'> }) => ({ i: i.map((value) => 2 * value) }),
+      );
+    const seen = await run(make(stream(doubled as never)), [4]).done;
+    expect(seen).toMatchObject({ answers: [[8, 8]], ends: ['final'], parameters: [undefined, { last: true }] });
+    const one = sample(() => new InferenceResponse({ i: [7] }, { final: true }) as never);
+    expect(await run(make(one), [0]).done).toMatchObject({ answers: [[7]], ends: ['final'] });
   });
 
   it('hands the rows of a batched step back to their requests', async () => {

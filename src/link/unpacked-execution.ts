@@ -1,34 +1,35 @@
-// Begins an execution when its batch has been unpacked: at once, as a rule, or some turns of the event loop later when many
-// elements had to become objects, or many rows had to be joined.
+// Begins an execution when its batch has been unpacked, at once as a rule. It begins some turns of the event loop later
+// when many elements become objects, or many rows are joined.
 
-import { type HostExecution } from '../host/callable-host.js';
+import type { HostExecution } from '../host/host-execution.js';
 import { WaitingExecution } from '../host/callable-turns.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { HostedRequest } from '../model/inference-request.js';
-import type { PacedWork } from '../model/paced-work.js';
-import { startPaced } from '../model/paced-workers.js';
+import type { PacedWork } from '../pacing/paced-work.js';
+import { startPaced } from '../pacing/paced-workers.js';
 import { decodeBatch, type EncodedBatch } from './batch-frame.js';
 import { joinInputs } from './joined-inputs.js';
 
-/** A batch as its callable is to get it. */
+/** Unpacks a batch into the requests that its callable gets. */
 export function* unpackBatch(
   { buffers, extras }: EncodedBatch,
   config: CompleteModelConfig,
   joinsRows: boolean,
 ): PacedWork<readonly HostedRequest[]> {
   const requests = yield* decodeBatch(buffers, extras, config);
-  if (joinsRows) yield* joinInputs(requests, config);
+  // Rows in the frame lie together already.
+  if (joinsRows && buffers.length > 1) yield* joinInputs(requests, config);
   return requests;
 }
 
 export interface Unpacked {
   /** Begins the execution. */
   done(requests: readonly HostedRequest[]): HostExecution;
-  /** There is nothing to execute. */
+  /** Called when the batch cannot be unpacked, so that there is nothing to execute. */
   failed(error: unknown): void;
 }
 
-/** `done` is called before this returns when unpacking takes no time. */
+/** Calls `done` before it returns, when unpacking takes no time. */
 export function whenUnpacked(work: PacedWork<readonly HostedRequest[]>, unpacked: Unpacked): HostExecution {
   let execution: HostExecution | undefined;
   let waiting: WaitingExecution | undefined;

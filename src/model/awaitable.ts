@@ -1,9 +1,9 @@
-// Values that may be promises: users give them wherever a function of theirs may be asynchronous.
+// Handles values that may be promises. Users give them wherever a function of theirs may be asynchronous.
 
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
 
-/** True for promises and other thenables. Never throws: values of users' may do so when they are asked for anything. */
+/** True for promises and other thenables. Never throws, though a user's value may throw on any access. */
 export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
   try {
     return (
@@ -15,8 +15,8 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * For a value that is refused: promises in it would be nobody's, and one that is rejected would end the process. Looks
- * at the value and at its members.
+ * Catches the promises in a refused value and in its members. Nobody awaits them, and a rejected one would end the
+ * process.
  */
 export function disownPromises(value: unknown): void {
   if (isPromiseLike(value)) ignore(value);

@@ -32,6 +32,21 @@ describe('batcherWarnings', () => {
     ]);
   });
 
+  it('tells when requests of one shape are to be grouped by it', () => {
+    expect(warningsOf({ groupByShape: true })).toEqual([
+      "model 'm': groupByShape has no effect on a model without open dimensions (-1) and optional inputs",
+    ]);
+    const batcher = { groupByShape: true };
+    const outputs = { y: { dtype: 'float32', shape: [1] } } as const;
+    for (const x of [
+      { dtype: 'float32', shape: [-1] },
+      { dtype: 'float32', shape: [1], optional: true },
+    ] as const)
+      expect(
+        batcherWarnings(completeModelConfig({ modelName: 'm', inputs: { x }, outputs, config: { batcher } }, 1)),
+      ).toEqual([]);
+  });
+
   it.each<[string, DynamicBatcher | null, boolean?]>([
     ['no batcher', null],
     ['no batch axis', {}, false],

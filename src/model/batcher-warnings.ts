@@ -1,11 +1,16 @@
-// Settings that are allowed but work against each other, so that a model does not batch as its owner expects. They are
-// told when the model is loaded.
+// Finds allowed settings that work against each other, so that a model does not batch as its owner expects. The log
+// warns about them when the model loads.
 
 import { DEFAULT_QUEUE_POLICY, type CompleteDynamicBatcher, type CompleteQueuePolicy } from './complete-batcher.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 
 /** What to tell about a model's batcher; usually nothing. */
-export function batcherWarnings({ name, maxBatchSize, dynamicBatching }: CompleteModelConfig): readonly string[] {
+export function batcherWarnings({
+  name,
+  maxBatchSize,
+  dynamicBatching,
+  inputs,
+}: CompleteModelConfig): readonly string[] {
   if (dynamicBatching === undefined) return [];
   const warnings: string[] = [];
   const { maxQueueDelayMicroseconds: delay } = dynamicBatching;
@@ -35,10 +40,15 @@ export function batcherWarnings({ name, maxBatchSize, dynamicBatching }: Complet
       `model '${name}': timeoutAction 'DELAY' has no effect without a defaultTimeoutMicroseconds, after which requests are delayed`,
     );
   }
+  if (dynamicBatching.groupByShape && !inputs.some(({ shape, optional }) => optional || shape.includes(-1))) {
+    warnings.push(
+      `model '${name}': groupByShape has no effect on a model without open dimensions (-1) and optional inputs`,
+    );
+  }
   return warnings;
 }
 
-/** One for each level; levels beyond those with a policy of their own are alike. */
+/** One policy for each level; levels without a policy of their own share one. */
 function policiesOf(batcher: CompleteDynamicBatcher): readonly CompleteQueuePolicy[] {
   const { priorityLevels, priorityQueuePolicy, defaultQueuePolicy = DEFAULT_QUEUE_POLICY } = batcher;
   const own = Object.values(priorityQueuePolicy);

@@ -1,29 +1,32 @@
-// What `Triton.bind` takes: a declaration and what it is bound to.
-// Loose callables know less than the model says, and serve it all the same: functions of named tensors for inputs that
-// are a list, which have the names too; and functions whose results have names that the compiler does not know,
-// `Record<string, Tensor>` instead of a literal with the model's outputs. The latter are checked when their results
-// come. A result with names is never loose, so that a misspelt one is still refused.
+// `Triton.bind` takes a bound model: a declaration with its callables. Loose callables have weaker types than the
+// model, and can serve it all the same. One kind takes named tensors although the inputs are a list, which has the
+// names too. The other returns names or a length that the compiler does not know: `Record<string, Tensor>` or
+// `Tensor[]` instead of a literal with the model's outputs. The server checks such results when they come. A result
+// with names is never loose, so that the compiler still refuses a misspelt one.
 
 import type { Awaitable } from './awaitable.js';
-import type {
-  Callable,
-  ContextWith,
-  InferenceContext,
-  MayStream,
-  ModelSpec,
-  RequestWith,
-  Results,
-} from './callable.js';
+import type { Callable, ContextWith, MayStream, ModelSpec, RequestWith, Results, TensorResult } from './callable.js';
 import type { InferenceResponse } from './inference-response.js';
 import type { InstanceGroup } from './instance-group.js';
 import type { SetupContext } from './run-setup.js';
 import type { Steps } from './steps.js';
-import type { Inputs, NamedInputs, Settled, TensorSpecs } from './tensor-spec.js';
+import type { Tensor } from '../tensor/tensor.js';
+import type {
+  DtypeIn,
+  Inputs,
+  InputTuple,
+  NamedInputs,
+  OutputLike,
+  Settled,
+  SingleValue,
+  TensorSpec,
+  TensorSpecs,
+} from './tensor-spec.js';
 
 type Instance<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean, Method extends string, Loose> =
   Callable<I, O, Decoupled, Method> | LooseCallable<Loose, I, O, Decoupled> | InstanceGroup;
 
-/** A model with its callable: what `Triton.bind` takes. A list of callables makes as many instances. */
+/** A model with its callable, for `Triton.bind`. A list of callables makes as many instances. */
 export type BoundModel<
   I extends TensorSpecs,
   O extends TensorSpecs,
@@ -39,57 +42,112 @@ export type BoundModel<
    * instance group exports its own.
    */
   readonly setup?: (context: SetupContext) => Awaitable<void>;
-  /** Runs when the model is served no more. */
+  /** Runs when the server no longer serves the model. */
   readonly teardown?: () => Awaitable<void>;
 };
 
-/** `F` where it is such a callable; otherwise never. */
+/** `F` if it is a loose callable; otherwise never. */
 export type LooseCallable<F, I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = F &
   Loose<F, I, O, Decoupled>;
 
 /** The same for a function of tensors. */
-export type LooseTensorFunc<F, T, Decoupled extends boolean> = F &
-  (F extends (inputs: T, context: InferenceContext) => infer R ? LooseResult<R, Decoupled> : never);
+export type LooseTensorFunc<F, T, O extends TensorSpecs, Decoupled extends boolean> = F &
+  (F extends TensorsFunc<T, infer R> ? AllLoose<LooseResult<R, O, Decoupled>> : never);
 
-// Unknown for yes, never for no: what is left of F.
+// Intersected with F: `unknown` keeps F, `never` refuses it.
 type Loose<F, I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> =
   F extends RequestsFunc<Inputs<I>, infer R>
-    ? LooseResults<R, Decoupled>
+    ? AllLoose<LooseResults<R, O, Decoupled>>
     : F extends RequestsFunc<NamedInputs<I>, infer R>
       ? R extends Results<I, O, Decoupled>
         ? unknown
-        : LooseResults<R, Decoupled>
+        : AllLoose<LooseResults<R, O, Decoupled>>
       : F extends { readonly infer: infer Method }
-        ? Loose<Method, I, O, Decoupled> | Misspelt<Exclude<GivenNames<Method>, keyof O>, keyof O & string>
+        ? LooseMethod<Method, I, O, Decoupled> | Misspelt<Exclude<GivenNames<Method>, keyof O>, keyof O & string>
         : F extends { readonly object: infer Self; readonly method: infer Name }
-          ? Loose<Self[Name & keyof Self], I, O, Decoupled>
-          : never;
+          ? LooseMethod<Self[Name & keyof Self], I, O, Decoupled>
+          : F extends readonly (infer Each)[]
+            ? LooseList<Each, I, O, Decoupled>
+            : never;
+
+// A list of unknown length. Compilers before 7 take the whole list for `Loose`, where it is no literal.
+type LooseList<Each, I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = [Each] extends [
+  Callable<I, O, Decoupled> | InstanceGroup | (Each extends unknown ? LooseCallable<Each, I, O, Decoupled> : never),
+]
+  ? unknown
+  : never;
+
+// A method under a decorator keeps the type that it is written with: that of a function of tensors.
+type LooseMethod<Method, I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> =
+  Method extends TensorsFunc<Inputs<I>, infer R>
+    ? AllLoose<LooseResult<R, O, Decoupled>>
+    : Method extends TensorsFunc<NamedInputs<I>, infer R>
+      ? R extends TensorResult<O, Decoupled>
+        ? unknown
+        : AllLoose<LooseResult<R, O, Decoupled>>
+      : Method extends TensorsFunc<ValuesOf<I>, infer R>
+        ? R extends TensorResult<O, Decoupled>
+          ? unknown
+          : AllLoose<LooseResult<R, O, Decoupled>>
+        : Loose<Method, I, O, Decoupled>;
+
+// What a method may say of its inputs under `@firstValue` and `@fillOptionals`: plain values, and none that may be absent.
+type ValuesOf<I extends TensorSpecs> = I extends readonly TensorSpec[]
+  ? TensorsOrValues<InputTuple<I>> & TensorsOrValues<NamedInputs<I>>
+  : TensorsOrValues<NamedInputs<I>>;
+
+type TensorsOrValues<Tensors> = {
+  [K in keyof Tensors]-?: NonNullable<Tensors[K]> extends Tensor<infer D> ? Tensor<D> & SingleValue<D> : Tensors[K];
+};
 
 type RequestsFunc<T, R> = (requests: RequestWith<T>[], context: ContextWith<T>) => R;
 
-type LooseResults<R, Decoupled extends boolean> = R extends readonly (infer Each)[]
-  ? LooseRecord<Awaited<Each>>
+type TensorsFunc<T, R> = (inputs: T, context: ContextWith<T>) => R;
+
+// Of a function that may give one thing or another, both have to be loose.
+type AllLoose<Answers extends boolean> = [Answers] extends [true] ? unknown : never;
+
+type LooseResults<R, O extends TensorSpecs, Decoupled extends boolean> = R extends readonly (infer Each)[]
+  ? LooseOutputs<Awaited<Each>, O>
   : R extends PromiseLike<infer Settled>
-    ? LooseResults<Settled, Decoupled>
+    ? LooseResults<Settled, O, Decoupled>
     : true extends Decoupled
       ? R extends Steps<infer Step>
-        ? LooseResults<Step, false>
-        : never
-      : never;
+        ? LooseResults<Step, O, false>
+        : false
+      : false;
 
-type LooseResult<R, Decoupled extends boolean> =
+type LooseResult<R, O extends TensorSpecs, Decoupled extends boolean> =
   R extends PromiseLike<infer Settled>
-    ? LooseResult<Settled, Decoupled>
-    : true extends Decoupled
-      ? R extends Steps<infer Step>
-        ? LooseRecord<Step>
-        : LooseRecord<R>
-      : LooseRecord<R>;
+    ? LooseResult<Settled, O, Decoupled>
+    : R extends readonly unknown[]
+      ? LooseOutputs<R, O>
+      : true extends Decoupled
+        ? R extends Steps<infer Step>
+          ? LooseOutputs<Step, O>
+          : LooseOutputs<R, O>
+        : LooseOutputs<R, O>;
 
-type LooseRecord<Outputs> = Outputs extends readonly unknown[] ? never : string extends keyof Outputs ? unknown : never;
+type LooseOutputs<Outputs, O extends TensorSpecs> = 0 extends Outputs & 1 // any
+  ? true
+  : Outputs extends readonly (infer Each)[]
+    ? number extends Outputs['length']
+      ? [Each] extends [AnyOutput<O> | undefined]
+        ? true
+        : false
+      : false
+    : string extends keyof Outputs
+      ? true
+      : false;
 
-// Nothing where all names are declared. Otherwise what no object is, so that compilers name the outputs when they come to say why
-// an object is none of a model's callables: of its method they speak too late.
+// What one of the outputs may be.
+type AnyOutput<O extends TensorSpecs> = OutputLike<
+  DtypeIn<O[keyof O & (O extends readonly unknown[] ? number : string)]>
+>;
+
+// Adds nothing where all names are declared. Otherwise it is a type that no object has. So the compiler names the
+// outputs first when it explains why an object is not one of the model's callables; it would mention the method too
+// late.
 type Misspelt<Names extends string, Declared extends string> = [Names] extends [never]
   ? never
   : UndeclaredOutput<Names, Declared>;
@@ -98,7 +156,7 @@ interface UndeclaredOutput<Names extends string, Declared extends string> {
   readonly infer: { readonly undeclared: Names; readonly declared: Declared };
 }
 
-/** The names in what a method gives; nothing where they are not known. */
+/** The output names in a method's result; `never` where they are unknown. */
 type GivenNames<Method> = Method extends (...args: never[]) => infer R
   ? NamesInAny<R extends PromiseLike<infer Settled> ? Settled : R>
   : never;
@@ -118,4 +176,15 @@ type NamesIn<Outputs> = Outputs extends NoRecord
     : keyof Outputs & string;
 
 type NoRecord =
-  Steps<unknown> | Error | InferenceResponse | Pick<RequestWith<unknown>, 'inputs' | 'requestedOutputs'> | undefined;
+  | Steps<unknown>
+  | Error
+  | InferenceResponse
+  | Pick<RequestWith<unknown>, 'inputs' | 'requestedOutputs'>
+  | Tensor
+  | readonly unknown[]
+  | ArrayBufferView
+  | string
+  | number
+  | bigint
+  | boolean
+  | undefined;

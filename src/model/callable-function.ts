@@ -1,5 +1,5 @@
-// The function that a callable stands for, and how it is called. A function of users' never gets a `this` of ours: one
-// that was a method throws, instead of computing with something that is not its object.
+// Finds the function of a callable and calls it. A user's function never gets a `this` of ours: a method without its
+// object throws, instead of computing with a wrong object.
 
 import type { Callable, InferenceContext, InferenceRequest } from './callable.js';
 
@@ -12,13 +12,15 @@ export interface NamedMethod {
   readonly method: unknown;
 }
 
-/** The function itself, which has the marks of decorators; undefined for what is no callable. */
+/** The function itself, with the marks of decorators; undefined for other values. */
 export function functionOf(callable: unknown): AnyInferFunc | undefined {
   const fn = typeof callable === 'function' ? callable : methodOf(callable);
   return typeof fn === 'function' ? (fn as AnyInferFunc) : undefined;
 }
 
-/** Calls it: a function with `this` undefined, a method on its object, as it is there at the time. */
+/**
+ * A function that calls the callable: a function with `this` undefined, a method on its object, looked up at each call.
+ */
 export function callerOf(callable: Callable): AnyInferFunc {
   if (typeof callable === 'function') {
     const fn = callable as AnyInferFunc;
@@ -44,7 +46,7 @@ function methodOf(callable: unknown): unknown {
   return (object as Readonly<Record<PropertyKey, unknown>> | null)?.[method as PropertyKey];
 }
 
-/** The names of the methods that an object has, its class's and those that it inherits. */
+/** The names of an object's methods, inherited ones included. */
 export function methodNames(object: object): string[] {
   const names = new Set<string>();
   for (let at: object | null = object; at !== null && Object.getPrototypeOf(at) !== null; at = protoOf(at)) {

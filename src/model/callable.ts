@@ -1,20 +1,22 @@
-// What users write: the types of inference callables and of what they get and return.
+// Declares the types of the callables that users write, with their arguments and results.
 
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { InferenceResponse } from './inference-response.js';
-import type { Logger } from './logger.js';
-import type { Metrics } from './metrics.js';
+import type { Logger } from '../observability/logger.js';
+import type { Metrics } from '../observability/metrics.js';
 import type { CallableModels, TypedModel } from './model-calls.js';
 import type { ModelConfig } from './model-config.js';
+import type { OpenAiEndpoint } from './openai.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
-import type { Span } from './span.js';
+import type { Span } from '../observability/span.js';
 import type { RequestGroups, RequestStreams, Steps } from './steps.js';
+import type { Urgency } from './urgency.js';
 import type { Inputs, OutputList, OutputRecord, TensorSpecs, Unchecked } from './tensor-spec.js';
 
 /** One request with its tensors, whatever their types: what {@link InferenceRequest} is for a model's. */
-export interface RequestWith<T> {
+export interface RequestWith<T> extends Urgency {
   /**
    * The tensors by input name, in declaration order; optional ones that were not sent are absent. For inputs that are
    * declared as a list they are an array too.
@@ -23,7 +25,7 @@ export interface RequestWith<T> {
   readonly parameters: Parameters;
   /** The id that the client gave, or ''. */
   readonly id: string;
-  /** The sequence that the client says the request belongs to; undefined when it says nothing of one. */
+  /** The sequence that the client named for the request; undefined when it named none. */
   readonly sequence?: RequestSequence | undefined;
   /** Names of the outputs that the client gets, in declaration order: all, unless it asked for some. Others may be left out. */
   readonly requestedOutputs: readonly string[];
@@ -33,10 +35,10 @@ export interface RequestWith<T> {
   readonly span?: Span | undefined;
 }
 
-/** One request, as a callable sees it; of any model where none is named. */
+/** One request, as a callable sees it. Without a type argument it fits any model. */
 export type InferenceRequest<I extends TensorSpecs = TensorSpecs> = RequestWith<Inputs<I>>;
 
-/** The context of requests, whatever the types of their tensors: what {@link InferenceContext} is for a model's. */
+/** The context of requests with tensors of any type; {@link InferenceContext} has a model's types. */
 export interface ContextWith<T> {
   readonly modelName: string;
   readonly modelVersion: number;
@@ -53,8 +55,18 @@ export interface ContextWith<T> {
    */
   readonly rowParameters: readonly Parameters[];
   /**
-   * Fails the request that a row belongs to, and no other. The callable goes on; what it gives for that row has no
-   * meaning. In a list an `Error` in the row's place does the same.
+   * The sequence of each row's request; undefined where the client names none. With `state` where the model has `sequenceBatching`
+   * and a `state` that is a function.
+   *
+   * @example
+   * batch(({ x }, { sequences }) => ({ total: x.map((value, row) => ((sequences[row]!.state as Total).sum += value)) }))
+   */
+  readonly sequences: readonly (RequestSequence | undefined)[];
+  /** The sequence of the first row: of the only one under `sample`. */
+  readonly sequence: RequestSequence | undefined;
+  /**
+   * Fails the request that a row belongs to, and no other. The callable goes on, and its output for that row is
+   * ignored. In a list an `Error` in the row's place does the same.
    *
    * @example
    * batch(({ x, session }, { failRow }) => {
@@ -65,14 +77,28 @@ export interface ContextWith<T> {
    * })
    */
   readonly failRow: (row: number, error: Error) => void;
+  /**
+   * Asks for another execution of a row's request, when this one has ended: it joins the next batch, with the same inputs and the
+   * same sequence. Answers of a decoupled model are sent at each step. Otherwise the output of the last step alone is the answer.
+   * Default: row 0, the only one under `sample` and `stream`. For models with `sequenceBatching: { iterative: true }`; throws
+   * INTERNAL for any other.
+   *
+   * @example
+   * batch(({ prompt }, { sequences, reschedule }) => {
+   *   const token = sequences.map((sequence, row) => next(sequence!.state as Text, prompt.strings()[row]!));
+   *   token.forEach((text, row) => text !== END && reschedule(row));
+   *   return { token };
+   * })
+   */
+  readonly reschedule: (row?: number) => void;
   /** Names of the outputs that any of the requests gets, in declaration order. Others may be left out. */
   readonly requestedOutputs: readonly string[];
   /** Aborts when the clients of all requests of the batch are gone. */
   readonly signal: AbortSignal;
   /**
-   * OpenTelemetry's span of the callable's work on this batch, which is the active one meanwhile; undefined when no
-   * request of the batch is traced. Of one traced request it is a descendant of that request's span; of several it is
-   * the root of a trace of its own, with links to theirs.
+   * OpenTelemetry's span of the callable's work on this batch, which is the active span meanwhile; undefined when no
+   * request of the batch is traced. With one traced request it is a descendant of that request's span. With several it
+   * is the root of a trace of its own, with links to their spans.
    */
   readonly span?: Span | undefined;
   readonly logger: Logger;
@@ -96,7 +122,7 @@ export interface ContextWith<T> {
   ) => TypedModel<CI, CO, Strict>;
 }
 
-/** What a callable knows beside its requests: PyTriton's `@triton_context`, and more. */
+/** The second argument of every callable: PyTriton's `@triton_context`, and more. */
 export type InferenceContext<I extends TensorSpecs = TensorSpecs> = ContextWith<Inputs<I>>;
 
 /** What a callable returns for one request: outputs by name, or in declaration order; anything for an unknown model. */
@@ -104,12 +130,13 @@ export type OutputsLike<O extends TensorSpecs> = TensorSpecs extends O
   ? Unchecked
   : OutputsNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>>;
 
-// With the names before all else, so that compilers' messages about a wrong result begin with them.
+// The names come first, so that compilers' messages about a wrong result begin with them.
 type OutputsNamed<Names extends string, Values extends { readonly [Name in Names]: unknown }, List> = Values | List;
 
 /**
- * The raw form: a list of requests in, as many results out, in the same order. Of any model where none is named; what
- * it gives is checked at run time then. `T` is what the function itself says that its requests' tensors are.
+ * The raw form: a list of requests in, as many results out, in the same order. Without type arguments it fits any
+ * model, and its results are checked at run time. `T` is the type that the function itself gives for its requests'
+ * tensors.
  */
 export interface InferFunc<
   I extends TensorSpecs = TensorSpecs,
@@ -121,9 +148,9 @@ export interface InferFunc<
 }
 
 /**
- * What a raw callable gives for its list of requests: a list of results, or of promises of them, each of which may
- * fail by itself; for decoupled models steps, each a list with a place per request, undefined where a request has no
- * response in this step, or such a list that is returned, for one response each.
+ * The result of a raw callable: a list of results, or of promises, each of which may fail by itself. A decoupled
+ * model's callable gives steps. Each step is a list with a place per request, undefined where a request has no response
+ * in this step. It may also return one such list, for one response each.
  */
 export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = unknown extends Decoupled
   ? Unchecked
@@ -135,8 +162,8 @@ export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled exte
     : Awaitable<readonly Awaitable<Result<I, O>>[]>;
 
 /**
- * What a raw callable gives for one request: its outputs, with parameters as an InferenceResponse; the request
- * itself, which stands for its inputs by position; or the error that this request alone fails with.
+ * A raw callable's result for one request: its outputs, or an InferenceResponse to say more. It may also be the
+ * request itself, which stands for its inputs by position, or the error that fails this request alone.
  */
 export type Result<I extends TensorSpecs, O extends TensorSpecs> = TensorSpecs extends O
   ? Unchecked
@@ -155,15 +182,15 @@ export interface TensorFunc<
   (inputs: T, context: ContextWith<T>): TensorResult<O, Decoupled>;
 }
 
-/** What a function of tensors gives: outputs, or a promise of them; in decoupled models also steps of outputs. */
+/** The result of a function of tensors: outputs, or a promise of them; in decoupled models also steps of outputs. */
 export type TensorResult<O extends TensorSpecs, Decoupled extends boolean> = Decoupled extends true
-  ? Steps<OutputsLike<O>> | Awaitable<OutputsLike<O>>
+  ? Steps<OutputsLike<O> | InferenceResponse<OutputsLike<O>>> | Awaitable<OutputsLike<O>>
   : Awaitable<OutputsLike<O>>;
 
 /**
  * A method under `@batch`, `@sample` or `@stream`: it takes requests, but to the compiler it keeps the type that it is
- * written with. (Its two signatures say the same. One alone would count when the compiler looks for the types of the
- * parameters of a function that is written in place.)
+ * written with. (Its two signatures are equal. With only one, the compiler would infer the parameters of an inline
+ * function from it.)
  */
 export interface DecoratedMethod<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> {
   (inputs: Inputs<I>, context: InferenceContext<I>): TensorResult<O, Decoupled>;
@@ -198,7 +225,7 @@ export type Callable<
   Method extends string = string,
 > = InferFunc<I, O, Decoupled> | ModelObject<I, O, Decoupled> | MethodOf<I, O, Decoupled, Method>;
 
-/** A model without its callable: what server and client share. */
+/** A model without its callable, shared by server and client. */
 export interface ModelSpec<
   I extends TensorSpecs = TensorSpecs,
   O extends TensorSpecs = TensorSpecs,
@@ -214,10 +241,22 @@ export interface ModelSpec<
   readonly config?: ModelConfig<Decoupled>;
   /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/quick-start.md`. */
   readonly strict?: Strict;
+  /**
+   * A path where the model takes plain JSON, form data and files, beside the protocol's own paths: `'POST /predict'`. See
+   * `docs/plain-json.md`. Default: none.
+   */
+  readonly route?: `POST /${string}`;
+  /** What the model does, for people who read `/openapi.json`. */
+  readonly description?: string;
+  /**
+   * The endpoint of the OpenAI API that serves the model too. The model then has the tensors of `chatModel`,
+   * `completionModel`, `embeddingModel` or `transcriptionModel`: see `docs/openai.md`. Default: none.
+   */
+  readonly openai?: OpenAiEndpoint;
 }
 
 /**
- * The type of a callable that is written apart from `bind`.
+ * The type of a callable written apart from `bind`.
  *
  * @example
  * const double: CallableOf<typeof model> = batch(({ x }) => ({ y: x.map((v) => 2 * v) }));
@@ -225,7 +264,7 @@ export interface ModelSpec<
 export type CallableOf<M> =
   M extends ModelSpec<infer I, infer O, infer Decoupled> ? InferFunc<I, O, MayStream<Decoupled>> : never;
 
-/** The `Decoupled` of a model's callables: of a decoupled model's either. False, where nothing is said. */
+/** The `Decoupled` of a model's callables: either value for a decoupled model, false by default. */
 export type MayStream<Decoupled extends boolean> = [true] extends [Decoupled] ? boolean : false;
 
 /**

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import type { Callable, ModelSpec } from './callable.js';
-import { checkCallables } from './check-callables.js';
+import { checkCallables, refuseMisspeltCallable } from './check-callables.js';
 import { completeModelConfig } from './complete-model.js';
 import { TritonError } from '../errors.js';
 import { markDecorated, type DecoratorName } from './decorated.js';
@@ -13,6 +13,21 @@ function configured(config: ModelConfig) {
 }
 
 const raw = () => [];
+
+describe('a model without inferFunc', () => {
+  it.each(['inferFn', 'infer_func', 'infer', 'predict'])('is told so where its callable is called %s', (name) => {
+    const model = { modelName: 'm', setup: () => undefined, [name]: raw };
+    expect(() => refuseMisspeltCallable(model)).toThrow(
+      `model 'm' has an unknown option '${name}'; did you mean 'inferFunc'?`,
+    );
+    expect(() => refuseMisspeltCallable({ ...model, inferFunc: raw })).not.toThrow();
+  });
+
+  it('is no business of this check where it has no callable at all', () => {
+    const hooksAlone = { modelName: 'm', setup: raw, teardown: raw, inputs: {} };
+    expect(() => refuseMisspeltCallable(hooksAlone)).not.toThrow();
+  });
+});
 
 describe('checkCallables', () => {
   it('gives one callable or a list of them as a list', () => {

@@ -1,13 +1,13 @@
-// Checks what `bind` gets as `inferFunc`.
+// Checks the `inferFunc` of `bind`.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { functionOf, isNamedMethod, methodNames, type NamedMethod } from './callable-function.js';
 import type { Callable } from './callable.js';
-import { checkMembers, describeValue } from './check.js';
+import { checkMembers, describeValue } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import { type DecoratorName, DECORATORS, type Level, type Mark, marksOf } from './decorated.js';
 import { type InstanceGroup, isInstanceGroup } from './instance-group.js';
-import { nearest } from './nearest.js';
+import { nearest } from '../checks/nearest.js';
 
 const KINDS_BOUND =
   "a function, an object with a method 'infer', { object, method }, an instanceGroup, or a list of those";
@@ -33,10 +33,25 @@ export function checkCallables(
   return callables as readonly (Callable | InstanceGroup)[];
 }
 
-/** An object that is made for one callable looks as if it was set up; methods of classes may be the user's own to call. */
+/** Refuses a model without `inferFunc` that has its callable under another name, such as `inferFn` or `infer_func`. */
+export function refuseMisspeltCallable(model: { readonly modelName?: unknown; readonly inferFunc?: unknown }): void {
+  if (model.inferFunc !== undefined) return;
+  const name = Object.entries(model).find(
+    ([key, value]) => !HOOKS.includes(key) && functionOf(value) !== undefined,
+  )?.[0];
+  if (name === undefined) return;
+  throw invalidArg(`model '${String(model.modelName)}' has an unknown option '${name}'; did you mean 'inferFunc'?`);
+}
+
+const HOOKS = ['setup', 'teardown'];
+
+/**
+ * Refuses own functions `setup` and `teardown`, which nothing would call. Methods of classes may be for the user to
+ * call.
+ */
 function refuseHooks(callable: unknown, what: string): void {
   if (typeof callable !== 'object' || callable === null) return;
-  const hook = ['setup', 'teardown'].find((name) => typeof Object.getOwnPropertyDescriptor(callable, name)?.value === 'function'); // prettier-ignore
+  const hook = HOOKS.find((name) => typeof Object.getOwnPropertyDescriptor(callable, name)?.value === 'function'); // prettier-ignore
   if (hook === undefined) return;
   throw invalidArg(
     `${what} has a ${hook} of its own, which would not be called; give bind a ${hook}, beside inferFunc`,
@@ -45,7 +60,7 @@ function refuseHooks(callable: unknown, what: string): void {
 
 const KINDS = "a function, an object with a method 'infer', or { object, method }";
 
-/** The function that a callable stands for. Throws INVALID_ARG, naming the value as `what`, when it is no callable. */
+/** The function of a callable. Throws INVALID_ARG, naming the value as `what`, for any other value. */
 export function expectCallable(callable: unknown, what: string, kinds: string = KINDS): unknown {
   const named = isNamedMethod(callable);
   if (named) checkMembers(callable, ['object', 'method'], what);

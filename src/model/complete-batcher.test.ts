@@ -80,7 +80,7 @@ describe('completeBatcher', () => {
     [
       'a misspelt option',
       { maxQueueDelay: 1 },
-      "config.batcher of model 'm' has an unknown option 'maxQueueDelay'; known are maxQueueDelayMicroseconds, preferredBatchSize, preserveOrdering, priorityLevels, defaultPriorityLevel, defaultQueuePolicy, priorityQueuePolicy",
+      "config.batcher of model 'm' has an unknown option 'maxQueueDelay'; known are maxQueueDelayMicroseconds, preferredBatchSize, preserveOrdering, groupByShape, priorityLevels, defaultPriorityLevel, defaultQueuePolicy, priorityQueuePolicy",
     ],
     [
       'an option in snake case',

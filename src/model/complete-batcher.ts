@@ -1,7 +1,7 @@
-// The dynamic batcher's settings checked, with Triton's rules and texts (validation of ModelDynamicBatching).
+// Checks the dynamic batcher's settings, with Triton's rules and texts (validation of ModelDynamicBatching).
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger, expectObject, textOf } from './check.js';
+import { checkMembers, expectBoolean, expectInteger, expectObject, textOf } from '../checks/check.js';
 import { type DynamicBatcher, type QueuePolicy, TimeoutAction } from './model-config.js';
 
 export interface CompleteQueuePolicy {
@@ -16,6 +16,8 @@ export interface CompleteDynamicBatcher {
   /** Never empty: the maximum batch size when none was given. In the order given. */
   readonly preferredBatchSize: readonly number[];
   readonly preserveOrdering: boolean;
+  /** Whether each shape has a queue of its own. Ours, not Triton's. */
+  readonly groupByShape?: boolean;
   readonly priorityLevels: number;
   readonly defaultPriorityLevel: number;
   /** Undefined when the user gave none, which `/config` shows; scheduling then uses {@link DEFAULT_QUEUE_POLICY}. */
@@ -30,10 +32,22 @@ export const DEFAULT_QUEUE_POLICY: CompleteQueuePolicy = {
   maxQueueSize: 0,
 };
 
+/** The settings of a batcher that only puts requests together, in the order of their arrival and without a delay. */
+export const PLAIN_BATCHER: CompleteDynamicBatcher = {
+  maxQueueDelayMicroseconds: 0,
+  preferredBatchSize: [],
+  preserveOrdering: false,
+  priorityLevels: 0,
+  defaultPriorityLevel: 0,
+  defaultQueuePolicy: undefined,
+  priorityQueuePolicy: {},
+};
+
 const BATCHER_MEMBERS = [
   'maxQueueDelayMicroseconds',
   'preferredBatchSize',
   'preserveOrdering',
+  'groupByShape',
   'priorityLevels',
   'defaultPriorityLevel',
   'defaultQueuePolicy',
@@ -48,6 +62,7 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
   const at = (member: string) => `config.batcher.${member} of ${where}`;
   const priorityLevels = expectInteger(batcher.priorityLevels ?? 0, 0, Number.MAX_SAFE_INTEGER, at('priorityLevels'));
   const preserveOrdering = expectBoolean(batcher.preserveOrdering ?? false, at('preserveOrdering'));
+  const groupByShape = expectBoolean(batcher.groupByShape ?? false, at('groupByShape'));
   const defaultQueuePolicy =
     batcher.defaultQueuePolicy === undefined
       ? undefined
@@ -60,7 +75,7 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
     ...Object.values(priorityQueuePolicy),
     ...(defaultQueuePolicy === undefined ? [] : [defaultQueuePolicy]),
   ];
-  // Without a timeout nothing is ever delayed, and Triton lets that pass.
+  // Without a timeout the batcher never delays a request, and Triton accepts that.
   const delays = policies.some(
     ({ timeoutAction, defaultTimeoutMicroseconds }) => timeoutAction === 'DELAY' && defaultTimeoutMicroseconds > 0,
   );
@@ -76,6 +91,7 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
     ),
     preferredBatchSize: completePreferred(batcher.preferredBatchSize ?? [], maxBatchSize, where),
     preserveOrdering,
+    ...(groupByShape && { groupByShape }),
     priorityLevels,
     defaultPriorityLevel: completeDefaultLevel(batcher.defaultPriorityLevel, priorityLevels, where),
     defaultQueuePolicy,
@@ -136,7 +152,7 @@ function completePolicies(
         `config.batcher.priorityQueuePolicy of ${where} needs priorityLevels, got a policy for level ${key} with no levels`,
       );
     }
-    // Of '1' and '01' one would be lost.
+    // '1' and '01' would be one level, and one policy would be lost.
     if (!Number.isSafeInteger(level) || level < 1 || level > levels || key !== String(level)) {
       throw invalidArg(
         `priority queue policy must have priority level in range [1, ${levels}] for ${where}, got ${key}`,

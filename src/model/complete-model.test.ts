@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
+import { Tensor } from '../tensor/tensor.js';
 import type { ModelSpec } from './callable.js';
 import { completeModelConfig } from './complete-model.js';
+import type { SequenceBatching } from './sequence-batching.js';
 
 const SPEC = {
   modelName: 'Linear',
@@ -94,7 +96,7 @@ describe('completeModelConfig', () => {
     [
       'an unknown option of config',
       { config: { maxBatch: 8 } },
-      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, concurrency, decoupled, responseCache, executionTimeoutMicroseconds, isolateFailures, modelWarmup, versionPolicy",
+      "config of model 'Linear' has an unknown option 'maxBatch'; known are batching, maxBatchSize, batcher, sequenceBatching, concurrency, decoupled, responseCache, executionTimeoutMicroseconds, isolateFailures, modelWarmup, versionPolicy",
     ],
     [
       'a misspelt option of config',
@@ -204,6 +206,28 @@ describe('completeModelConfig', () => {
   it.each([-1, 0.5, '1', NaN])('refuses %o microseconds for an execution', (executionTimeoutMicroseconds) => {
     expect(() => complete({ config: { executionTimeoutMicroseconds } })).toThrow(
       "config.executionTimeoutMicroseconds of model 'Linear' must be",
+    );
+  });
+
+  it('isolates failures of sequences only where a second run does no harm', () => {
+    const isolating = (sequenceBatching: SequenceBatching) =>
+      complete({ config: { isolateFailures: true, sequenceBatching } }).isolateFailures;
+    expect(isolating({ state: { h: { dtype: 'float32', shape: [2] } } })).toBe(true);
+    for (const harmed of [{ state: () => ({}) }, { iterative: true }]) {
+      expect(() => isolating(harmed)).toThrow(
+        "config.isolateFailures of model 'Linear' excludes a config.sequenceBatching that is iterative, or whose state is a function: a request would change its state twice",
+      );
+    }
+  });
+
+  it('refuses a state that begins with another dtype or shape', () => {
+    const beginning = (initial: Tensor) => () =>
+      complete({ config: { sequenceBatching: { state: { h: { dtype: 'float32', shape: [2], initial } } } } });
+    expect(beginning(new Tensor('int32', Int32Array.of(1, 2), [2]))).toThrow(
+      "initial of config.sequenceBatching.state.h of model 'Linear' must be of float32, got a tensor of int32",
+    );
+    expect(beginning(new Tensor('float32', Float32Array.of(1, 2), [2, 1]))).toThrow(
+      "initial of config.sequenceBatching.state.h of model 'Linear' must have the shape [2], got [2,1]",
     );
   });
 

@@ -1,9 +1,9 @@
-// What all sides must know of a declared model: its name, its tensors, whether they have a batch axis, and how many answers a
-// request gets. A client needs no more of a declaration; `complete-model.ts` adds what only a server does.
+// Checks the part of a declaration that both sides need: the name, the tensors, the batch axis, and whether a request
+// gets any number of answers. A client needs no more; `complete-model.ts` adds the part of the server.
 
 import { TritonError } from '../errors.js';
 import type { ModelSpec } from './callable.js';
-import { checkMembers, expectBoolean, expectInteger } from './check.js';
+import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
@@ -25,6 +25,9 @@ const SPEC_MEMBERS = [
   'outputs',
   'config',
   'strict',
+  'route',
+  'description',
+  'openai',
   'inferFunc',
   'setup',
   'teardown',
@@ -33,6 +36,7 @@ const CONFIG_MEMBERS = [
   'batching',
   'maxBatchSize',
   'batcher',
+  'sequenceBatching',
   'concurrency',
   'decoupled',
   'responseCache',
@@ -45,7 +49,7 @@ const CONFIG_MEMBERS = [
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
 
-/** Throws INVALID_ARG naming the model, the option, what was got and what was expected. */
+/** Throws INVALID_ARG naming the model, the option, the given value and the expected one. */
 export function completeSignature(spec: ModelSpec): CompleteSignature {
   const name = checkModelName(spec.modelName);
   const where = `model '${name}'`;
@@ -63,7 +67,7 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
   };
 }
 
-/** Throws INVALID_ARG for what no model may be called. */
+/** Throws INVALID_ARG for an invalid model name. */
 export function checkModelName(name: unknown): string {
   if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `modelName must be a string, got ${typeof name}`);
   if (name === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');

@@ -1,12 +1,12 @@
-// Declarations of inputs and outputs in either form, checked and in declaration order.
+// Checks declarations of inputs and outputs in either form, and lists them in declaration order.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { type Dtype, DTYPES, isClassified, parseDtype } from '../tensor/dtype.js';
-import { checkMembers, expectBoolean, textOf } from './check.js';
+import { checkMembers, expectBoolean, expectObject, textOf } from '../checks/check.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 import type { TensorSpec, TensorSpecs } from './tensor-spec.js';
 
-const MEMBERS = ['name', 'dtype', 'shape', 'optional', 'labels'];
+const MEMBERS = ['name', 'dtype', 'shape', 'optional', 'labels', 'contentEncoding', 'description', 'boxes'];
 
 /** `where` names the model in messages. Throws INVALID_ARG. */
 export function completeTensorSpecs(specs: TensorSpecs, kind: 'input' | 'output', where: string): CompleteTensorSpec[] {
@@ -45,12 +45,6 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
   });
 }
 
-function expectObject(value: unknown, what: string): void {
-  if (typeof value !== 'object' || value === null) {
-    throw invalidArg(`${what} must be an object, got ${value === null ? 'null' : typeof value}`);
-  }
-}
-
 function completeTensorSpec(
   name: string,
   spec: TensorSpec,
@@ -78,7 +72,13 @@ function completeTensorSpec(
       );
     }
   }
-  const complete = { name, dtype, datatype: DTYPES[dtype].datatype, shape: [...spec.shape], optional };
+  const complete = {
+    name,
+    dtype,
+    datatype: DTYPES[dtype].datatype,
+    shape: [...spec.shape],
+    optional,
+  };
   if (spec.labels === undefined) return complete;
   if (kind === 'input') throw invalidArg(`only outputs have labels, but ${what} has some`);
   return { ...complete, labels: completeLabels(spec.labels, dtype, what) };
@@ -88,9 +88,8 @@ function completeLabels(labels: unknown, dtype: Dtype, what: string): string[] {
   if (!Array.isArray(labels)) {
     throw invalidArg(`labels of ${what} must be a list of strings, got ${typeof labels}`);
   }
-  const other = labels.find((label) => typeof label !== 'string') as unknown;
-  if (other !== undefined || labels.includes(undefined)) {
-    throw invalidArg(`labels of ${what} must be strings, got ${typeof other}`);
+  for (const label of labels as readonly unknown[]) {
+    if (typeof label !== 'string') throw invalidArg(`labels of ${what} must be strings, got ${typeof label}`);
   }
   if (!isClassified(dtype)) {
     throw invalidArg(`labels of ${what} are for classification, which ${dtype} has none of`);

@@ -1,16 +1,16 @@
-// A mark on decorated callables that lets `bind` refuse what cannot work: decorators in the wrong order, with
-// names that the model does not have, or with a configuration that they do not fit.
+// Marks decorated callables, so that `bind` can refuse decorators in the wrong order, with unknown names, or with an
+// unfit configuration.
 
 import { invalidArg } from '../errors.js';
-import { describeValue } from './check.js';
+import { describeValue } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 
 const DECORATOR = Symbol.for('tstriton.decorator');
 
-/** What a function gets: the list of requests, tensors by name, or tensors and single values by name. */
+/** The first argument of a function: the list of requests, tensors by name, or tensors and single values by name. */
 export type Level = 'requests' | 'tensors' | 'values';
 
-/** What each decorator's result gets, and what the function under it gets. */
+/** The level of each decorator's result, and of the function under it. */
 export const DECORATORS = {
   groupByKeys: { outside: 'requests', inside: 'requests' },
   fillOptionals: { outside: 'requests', inside: 'requests' },
@@ -28,7 +28,7 @@ export interface Mark {
   readonly decorator: DecoratorName;
   /** The function that was decorated. */
   readonly inner: unknown;
-  /** Whether the decorator stands on a method, as in `@batch infer(inputs) {…}`. */
+  /** Whether the decorator decorates a method, as in `@batch infer(inputs) {…}`. */
   readonly isMethod: boolean;
   /** Throws INVALID_ARG when the decorator's arguments do not fit the model. */
   readonly check: ((config: CompleteModelConfig) => void) | undefined;
@@ -36,13 +36,12 @@ export interface Mark {
 
 export interface MarkOptions {
   readonly check?: (config: CompleteModelConfig) => void;
-  /** What JavaScript hands to a decorator of a method as its second argument. */
+  /** JavaScript's second argument to a decorator of a method. */
   readonly decorated?: ClassMethodDecoratorContext | undefined;
 }
 
 /**
- * Marks `callable` as made from `inner` by a decorator; returns it. Throws INVALID_ARG where there is no function to
- * decorate.
+ * Marks `callable` as made from `inner` by a decorator; returns it. Throws INVALID_ARG when `inner` is not a function.
  */
 export function markDecorated<F extends object>(
   callable: F,

@@ -4,6 +4,7 @@ import { Tensor } from '../tensor/tensor.js';
 import type { InferenceContext } from './callable.js';
 import { withRequests, withRows } from './derived-context.js';
 import { HostedRequest } from './inference-request.js';
+import type { ModelCallOptions } from './model-calls.js';
 
 /** A context as hosts make it: with getters over private members. */
 class Context {
@@ -87,6 +88,25 @@ describe('withRequests', () => {
     expect(signal.aborted).toBe(true);
     expect(derive(new Context(requests), requests.slice(1)).signal.aborted).toBe(true);
   });
+});
+
+it('calls other models as urgently as the requests of its part, unless a call says otherwise', async () => {
+  const requests = [3, 1, 2].map((priority) =>
+    Object.assign(request(), { priority, timeoutMicroseconds: priority * 100 }),
+  );
+  const asked: unknown[] = [];
+  const infer = (_: unknown, { priority, timeoutMicroseconds }: ModelCallOptions) => {
+    asked.push([priority, timeoutMicroseconds]);
+    return Promise.resolve({});
+  };
+  const whole = Object.assign(new Context(requests), { models: { other: { infer } } }) as unknown as InferenceContext;
+  const part = withRequests<unknown>(whole, [requests[0]!, requests[2]!]);
+  await part.models['other']!.infer({});
+  await part.models['other']!.infer({}, { priority: 7 });
+  expect(asked).toEqual([
+    [2, 300],
+    [7, 300],
+  ]);
 });
 
 describe('withRows', () => {

@@ -1,31 +1,42 @@
-// The context of a part of a batch: what decorators give to the function under them when it gets other requests or
-// rows than they got. Everything else is the whole batch's; the signal, which cancels calls of other models too, goes
-// with the requests.
+// Makes the context of a part of a batch, for decorators whose inner function gets other requests or rows. The signal,
+// which also cancels calls of other models, belongs to these requests; everything else is the whole batch's.
 
 import type { ContextWith, InferenceContext, InferenceRequest, ModelSpec, RequestWith } from './callable.js';
-import type { CallableModel, CallableModels } from './model-calls.js';
+import type { CallableModel, CallableModels, ModelCallOptions } from './model-calls.js';
 import { requestedByAny } from './requested-outputs.js';
-import { failRow, parametersOf, requestsByRow } from './inference-request.js';
+import { failRow, parametersOf, requestsByRow, reschedule } from './inference-request.js';
+import { expectIterative } from './reschedule.js';
 import { noSuchRow } from './row-failures.js';
 import { typedModel } from './typed-model.js';
-import { joinSignals, withSignals } from './with-signals.js';
+import { urgencyOf } from './urgency.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
+import { joinSignals } from '../lifecycle/join-signals.js';
 
 /**
- * `context` for these requests, for decorators that hand on others than they got: its signal aborts when the
+ * `context` for these requests, for decorators that hand on other requests than they got: its signal aborts when the
  * clients of all of them are gone.
  */
 export function withRequests<T>(context: ContextWith<unknown>, requests: readonly RequestWith<T>[]): ContextWith<T> {
   const whole = context as unknown as InferenceContext;
   const own = requests as unknown as readonly InferenceRequest[];
   const signal = once(() => signalOf(whole, own));
-  const models = () => cancelledBy(signal, whole.models);
+  // The calls of a whole batch end with it in any case.
+  const models = () => madeFor(own, own.length === whole.requests.length ? undefined : signal, whole.models);
   const rows = once(() => requestsByRow(own));
   return derived(context, {
     requests: () => requests,
     requestedOutputs: () => requestedByAny(own, whole.modelConfig),
     requestOfRow: rows,
     rowParameters: once(() => parametersOf(rows())),
+    sequences: () => rows().map(({ sequence }) => sequence),
+    sequence: () => own[0]?.sequence,
     failRow: () => (row: number, error: Error) => failRow(own, row, error),
+    reschedule:
+      () =>
+      (row = 0) => {
+        expectIterative(whole.modelConfig);
+        reschedule(own, row);
+      },
     signal,
     models,
     modelOf: () => (spec: ModelSpec) => typedModel(models(), spec),
@@ -33,8 +44,8 @@ export function withRequests<T>(context: ContextWith<unknown>, requests: readonl
 }
 
 /**
- * `context` for some of the rows, by their places, for decorators that hand on others than they got, or in another
- * order: `requestOfRow`, `rowParameters` and `failRow` follow.
+ * `context` for some of the rows, by their places, for decorators that hand on other rows than they got, or in another
+ * order: `requestOfRow`, `rowParameters`, `failRow` and `reschedule` follow.
  */
 export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): ContextWith<T> {
   const requestOfRow = once(() => rows.map((row) => context.requestOfRow[row]!));
@@ -43,10 +54,18 @@ export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): C
     if (place === undefined) throw noSuchRow(row, rows.length);
     context.failRow(place, error);
   };
+  const reschedule = (row = 0) => {
+    const place = rows[row];
+    if (place === undefined) throw noSuchRow(row, rows.length, 'reschedule');
+    context.reschedule(place);
+  };
   return derived(context, {
     requestOfRow,
     rowParameters: once(() => parametersOf(requestOfRow())),
+    sequences: () => requestOfRow().map(({ sequence }) => sequence),
+    sequence: () => requestOfRow()[0]?.sequence,
     failRow: () => failRow,
+    reschedule: () => reschedule,
   });
 }
 
@@ -62,27 +81,42 @@ function derived<T>(context: ContextWith<unknown>, own: Members): ContextWith<T>
   return proxy as unknown as ContextWith<T>;
 }
 
-/** Made only when somebody asks for it, as the requests' own signals are. */
+/** Makes the value at the first call only, like the requests' own signals. */
 function once<T>(make: () => T): () => T {
   let made: { readonly value: T } | undefined;
   return () => (made ??= { value: make() }).value;
 }
 
-/** The other models, whose calls end with the signal. */
-function cancelledBy(signal: () => AbortSignal, models: CallableModels): CallableModels {
+/** The other models, whose calls are as urgent as these requests, and end with the signal, where there is one. */
+function madeFor(
+  requests: readonly InferenceRequest[],
+  signal: (() => AbortSignal) | undefined,
+  models: CallableModels,
+): CallableModels {
+  const urgency = once(() => urgencyOf(requests));
+  const joined = (options: ModelCallOptions) => {
+    const { signal: either, release } = joinSignals([signal?.(), options.signal]);
+    return { given: Object.assign({}, urgency(), options, either && { signal: either }), release };
+  };
   return new Proxy(models, {
     get(_target, name): CallableModel | undefined {
       const model = typeof name === 'string' ? models[name] : undefined;
       if (model === undefined) return undefined;
       return {
-        infer: (inputs, options = {}) =>
-          withSignals([signal(), options.signal], (either) => model.infer(inputs, { ...options, signal: either })),
-        async *stream(inputs, options = {}) {
-          const either = joinSignals([signal(), options.signal]);
+        async infer(inputs, options = {}) {
+          const { given, release } = joined(options);
           try {
-            yield* model.stream(inputs, { ...options, signal: either.signal });
+            return await model.infer(inputs, given);
           } finally {
-            either.release();
+            release();
+          }
+        },
+        async *stream(inputs, options = {}) {
+          const { given, release } = joined(options);
+          try {
+            yield* model.stream(inputs, given);
+          } finally {
+            release();
           }
         },
       };
@@ -97,7 +131,7 @@ function signalOf(whole: InferenceContext, requests: readonly InferenceRequest[]
   const abortWhenAllGone = () => {
     if (requests.every(({ signal }) => signal.aborted)) controller.abort();
   };
-  for (const { signal } of requests) signal.addEventListener('abort', abortWhenAllGone, { once: true });
+  for (const { signal } of requests) followSignal(signal, abortWhenAllGone);
   abortWhenAllGone();
   return controller.signal;
 }

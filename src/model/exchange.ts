@@ -1,10 +1,10 @@
-// One exchange in protocol-neutral form: what every frontend decodes into and encodes from, and what the core
-// schedules. Tensors are raw wire bytes here; they become typed values only where a callable runs.
+// Declares requests and responses in protocol-neutral form. Every frontend decodes into them and encodes from them, and
+// the core schedules them. Tensors are raw wire bytes here; they become typed values only where a callable runs.
 
 import type { Datatype } from '../tensor/dtype.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
-import type { Receipt, TraceContext } from './traces.js';
+import type { Receipt, TraceContext } from '../observability/traces.js';
 
 /** A named tensor in wire form: little-endian elements, BYTES elements with 32-bit length prefixes. */
 export interface InferTensor {
@@ -30,18 +30,18 @@ export interface ModelInferRequest {
   readonly priority: number;
   /** The request's own queue timeout; 0 means none. */
   readonly timeoutMicroseconds: number;
-  /** Undefined for a request that is of no sequence. */
+  /** Undefined for a request outside a sequence. */
   readonly sequence?: RequestSequence | undefined;
   /**
-   * Memory that inputs are views of and in which is nothing else that anybody still needs: it may be handed to another
-   * thread instead of copied. Undefined where there is none.
+   * Memory that holds only this request's inputs, as views. It may be handed to another thread instead of copied.
+   * Undefined where there is none.
    */
   readonly memory?: readonly ArrayBuffer[] | undefined;
   /** The models on whose behalf another model of this server makes the request; undefined for clients' requests. */
   readonly callers?: readonly string[] | undefined;
   /** The trace that the caller is in; read only where the server traces. */
   readonly traceContext?: TraceContext | undefined;
-  /** How it came; told only where the server traces, and of clients' requests. */
+  /** When the request came; only set where the server traces, and for clients' requests. */
   readonly receipt?: Receipt | undefined;
 }
 
@@ -52,25 +52,31 @@ export interface ModelInferResponse {
   readonly id: string;
   readonly parameters: Parameters | undefined;
   readonly outputs: readonly InferTensor[];
-  /** Memory that outputs lie in and which is this answer's alone: whoever sends it may use it again. Undefined where there is none. */
+  /**
+   * Memory that holds only this answer's outputs. The sender of the answer may use it again. Undefined where there is
+   * none.
+   */
   readonly memory?: ArrayBuffer | undefined;
 }
 
-/** Of less a copy costs less than to keep account of whose it is. */
+/** A copy of fewer bytes costs less than tracking the owner of their memory. */
 const LEAST_BYTES = 1024 * 1024;
 
-/** At multiples of this a view as any typed array may begin. */
+/** A view as any typed array may begin at multiples of this. */
 export const ALIGNED_BYTES = 8;
 
-/** How many bytes of memory that is larger are used: nothing else lies in it. */
+/** The used bytes of larger memory that holds nothing else. */
 const USED = new WeakMap<ArrayBufferLike, number>();
 
-/** Of memory that is nobody else's, so many bytes, whose content is not set. Throws RangeError when there are none. */
+/** Allocates memory that nothing else uses, without clearing it. Throws RangeError when there is too little. */
 export type Allocate = (bytes: number) => Buffer;
 
 export const newMemory: Allocate = (bytes) => Buffer.allocUnsafeSlow(bytes);
 
-/** Memory for so many bytes with the byte at `tensorsAt` where any typed array may begin: what lies there need not be copied to be viewed. */
+/**
+ * Memory of `byteLength` bytes whose byte at `tensorsAt` is aligned for any typed array. So tensors there need no copy
+ * to be viewed.
+ */
 export function alignedMemory(byteLength: number, tensorsAt: number, allocate: Allocate): Buffer {
   const padding = (ALIGNED_BYTES - (tensorsAt % ALIGNED_BYTES)) % ALIGNED_BYTES;
   const memory = allocate(padding + byteLength).subarray(padding, padding + byteLength);
@@ -78,7 +84,13 @@ export function alignedMemory(byteLength: number, tensorsAt: number, allocate: A
   return memory;
 }
 
-/** The memory under many bytes that are all that is in it, so that whoever has the bytes has all of it; undefined under a part. */
+/** Notes that nothing else lies in the memory of these bytes, though it may be larger. Returns them. */
+export function aloneInMemory(bytes: Buffer): Buffer {
+  if (bytes.byteLength >= LEAST_BYTES) USED.set(bytes.buffer, bytes.byteLength);
+  return bytes;
+}
+
+/** The memory under these bytes if it is large and holds nothing else; undefined otherwise. */
 export function ownMemory({ buffer, byteLength }: Uint8Array): ArrayBuffer | undefined {
   if (byteLength < LEAST_BYTES || (USED.get(buffer) ?? buffer.byteLength) !== byteLength) return undefined;
   return buffer instanceof ArrayBuffer ? buffer : undefined;

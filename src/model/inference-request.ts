@@ -1,5 +1,5 @@
-// The request object that callables get. A callable may return it in place of its outputs, so it is known by
-// a brand; its AbortSignal is made only when somebody asks for it.
+// Makes the request object that callables get. A callable may return it in place of its outputs, so a brand marks it.
+// Its AbortSignal is made at the first access.
 
 import type { Tensor } from '../tensor/tensor.js';
 import type { InferenceRequest, RequestWith } from './callable.js';
@@ -7,22 +7,31 @@ import { inFormOf, type NamedTensors } from './input-list.js';
 import type { Parameters } from './parameters.js';
 import type { RequestSequence } from './request-sequence.js';
 import { type FailingRequest, failRowOf, failureOf, noSuchRow, type RowFailure } from './row-failures.js';
-import type { Span } from './span.js';
+import { rescheduleRequest, type ReschedulableRequest } from './reschedule.js';
+import type { Span } from '../observability/span.js';
 import type { CompleteTensorSpec } from './complete-model-config.js';
 
 const BRAND = Symbol.for('tstriton.InferenceRequest');
 const NO_PARAMETERS: Parameters = Object.freeze({});
 
-export class HostedRequest implements InferenceRequest, FailingRequest {
+export class HostedRequest implements InferenceRequest, FailingRequest, ReschedulableRequest {
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly parameters: Parameters;
   readonly id: string;
   /** Rows of the batch axis; 1 when the model does not batch. */
   readonly rows: number;
-  /** Set before the callable runs, when the request is of a sequence. */
+  /** Set before the callable runs, when the request belongs to a sequence. */
   sequence: RequestSequence | undefined = undefined;
+  /** Where the model batches by sequences: which one it is, its row, and whether it is over with this request. */
+  live: { readonly serial: number; readonly slot: number; readonly isOwn?: boolean } | undefined = undefined;
+  /** Whether the callable wants another execution of it. */
+  isRescheduled = false;
   /** Set before the callable runs. */
   requestedOutputs: readonly string[] = [];
+  /** Set before the callable runs, when the client named one. */
+  priority = 0;
+  /** Set before the callable runs, when the client named one. */
+  timeoutMicroseconds = 0;
   /** Set before the callable runs, when the request is traced. */
   span: Span | undefined = undefined;
   #controller: AbortController | undefined;
@@ -54,7 +63,7 @@ export class HostedRequest implements InferenceRequest, FailingRequest {
     this.#controller?.abort();
   }
 
-  /** Of the row that failed first; undefined while none has. */
+  /** The failure of the row that failed first; undefined while none has. */
   get failure(): RowFailure | undefined {
     return this.#failure;
   }
@@ -62,11 +71,15 @@ export class HostedRequest implements InferenceRequest, FailingRequest {
   failRow(row: number, error: unknown): void {
     this.#failure ??= { row, error };
   }
+
+  reschedule(again: boolean): void {
+    this.isRescheduled = again;
+  }
 }
 Object.defineProperty(HostedRequest.prototype, BRAND, { value: true });
 
-/** A request with other inputs: what decorators hand on. */
-class DerivedRequest implements InferenceRequest, FailingRequest {
+/** A request with other inputs, for decorators to hand on. */
+class DerivedRequest implements InferenceRequest, FailingRequest, ReschedulableRequest {
   readonly inputs: Readonly<Record<string, Tensor>>;
   readonly parameters: Parameters;
   readonly id: string;
@@ -91,6 +104,14 @@ class DerivedRequest implements InferenceRequest, FailingRequest {
     return this.#original.requestedOutputs;
   }
 
+  get priority(): number {
+    return this.#original.priority;
+  }
+
+  get timeoutMicroseconds(): number {
+    return this.#original.timeoutMicroseconds;
+  }
+
   get span(): Span | undefined {
     return this.#original.span;
   }
@@ -101,6 +122,10 @@ class DerivedRequest implements InferenceRequest, FailingRequest {
 
   failRow(row: number, error: unknown): void {
     failRowOf(this.#original, row, error);
+  }
+
+  reschedule(again: boolean): void {
+    rescheduleRequest(this.#original, again);
   }
 }
 Object.defineProperty(DerivedRequest.prototype, BRAND, { value: true });
@@ -118,7 +143,9 @@ export function isInferenceRequest(value: unknown): value is InferenceRequest {
   return typeof value === 'object' && value !== null && BRAND in value;
 }
 
-/** The inputs of a request in declaration order, as a list: what it stands for when returned as a result. */
+/**
+ * The inputs of a request in declaration order, as a list. A request that is returned as a result stands for this list.
+ */
 export function inputsInOrder(request: InferenceRequest, specs: readonly CompleteTensorSpec[]): (Tensor | undefined)[] {
   return specs.map((spec) => (request.inputs as Readonly<Record<string, Tensor>>)[spec.name]);
 }
@@ -141,13 +168,27 @@ export function parametersOf(requestOfRow: readonly Pick<InferenceRequest, 'para
   return requestOfRow.map(({ parameters }) => parameters);
 }
 
-/** Fails the request that a row belongs to. The rows of the requests lie one after the other. */
+/** Fails the request of a row. The rows of the requests lie one after the other. */
 export function failRow(requests: readonly RequestWith<unknown>[], row: number, error: unknown): void {
+  atRow(requests, row, 'failRow', (request, own) => failRowOf(request, own, error));
+}
+
+/** Asks for another execution of the request of a row. */
+export function reschedule(requests: readonly RequestWith<unknown>[], row: number): void {
+  atRow(requests, row, 'reschedule', (request) => rescheduleRequest(request, true));
+}
+
+function atRow(
+  requests: readonly RequestWith<unknown>[],
+  row: number,
+  taker: string,
+  take: (request: RequestWith<unknown>, row: number) => void,
+): void {
   let first = 0;
   for (const request of requests) {
     const rows = rowsOf(request);
-    if (Number.isInteger(row) && row >= first && row < first + rows) return failRowOf(request, row - first, error);
+    if (Number.isInteger(row) && row >= first && row < first + rows) return take(request, row - first);
     first += rows;
   }
-  throw noSuchRow(row, first);
+  throw noSuchRow(row, first, taker);
 }

@@ -18,6 +18,6 @@ describe('InferenceResponse', () => {
   });
 
   it('shows its mark to nobody who lists its members', () => {
-    expect(Object.keys(new InferenceResponse({}))).toEqual(['outputs', 'parameters']);
+    expect(Object.keys(new InferenceResponse({}))).toEqual(['outputs', 'parameters', 'final']);
   });
 });

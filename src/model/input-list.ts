@@ -1,9 +1,9 @@
-// The tensors of a request whose model declares its inputs as a list: an array in declaration order that has the names
-// too. Name and position are one place: what is set by the one is read by the other. Inputs that were not sent have no
-// name, and undefined in their position.
+// Makes the inputs of a model that declares them as a list: an array in declaration order that has the names too. Name
+// and position are one place, so a value set by name is read by position. Inputs that were not sent have no name, and
+// undefined in their position.
 //
-// `Object.keys`, `values` and `entries` tell the names only, and `{ ...inputs }` has them and can still be taken apart
-// by position: a function that knows names, as decorators do, treats lists and records alike.
+// `Object.keys`, `values` and `entries` give the names only. `{ ...inputs }` has the names and can still be
+// destructured by position. So decorators, which work with names, treat lists and records alike.
 
 import type { Tensor } from '../tensor/tensor.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
@@ -25,14 +25,14 @@ export function emptyInputs({
   return ListClass === undefined ? {} : new ListClass();
 }
 
-/** `tensors` in the form that `inputs` have: what a decorator that changes them hands on. */
+/** `tensors` in the form of `inputs`, for a decorator that changes them. */
 export function inFormOf(inputs: object, tensors: Readonly<NamedTensors>): NamedTensors {
   const ListClass = formOf(inputs);
   return ListClass === undefined ? tensors : Object.assign(new ListClass(), tensors);
 }
 
 /**
- * The same inputs with other tensors under some names: for decorators at the level of tensors, whichever form the
+ * The same inputs with other tensors under some names. It is for decorators at the level of tensors, whichever form the
  * model's inputs have.
  *
  * @example
@@ -61,7 +61,7 @@ function classOf(inputs: CompleteModelConfig['inputs']): InputListClass | undefi
   return ListClass;
 }
 
-/** What an array has without an input: a model with such a name gets its inputs as a record. */
+/** Whether every array has this member. A model with an input of such a name gets its inputs as a record. */
 function isOfArrays(name: string): boolean {
   return name in Array.prototype || /^(0|[1-9][0-9]*)$/.test(name);
 }
@@ -72,19 +72,19 @@ function makeClass(names: readonly string[]): InputListClass {
   }
   class InputList extends Array<Tensor | undefined> {
     readonly [FORM]: unknown = InputList;
-    // A copy by spreading is no array, but iterates as one.
+    // A copy by spreading is not an array, but iterates like one.
     override readonly [Symbol.iterator] = iterate as never;
 
     constructor() {
       super(names.length);
     }
 
-    /** What `map` and the like make is an ordinary array. */
+    /** `map` and similar methods make an ordinary array. */
     static override get [Symbol.species](): ArrayConstructor {
       return Array;
     }
 
-    /** For the console, which would tell of holes. */
+    /** For the console, which would otherwise show holes. */
     [Symbol.for('nodejs.util.inspect.custom')](): object {
       return Object.fromEntries(Object.entries(this));
     }

@@ -1,7 +1,7 @@
-// Instances of a model in threads of their own: a description that `bind` takes where it takes callables.
+// `instanceGroup` describes instances of a model in threads of their own. `bind` takes it in the place of a callable.
 
 import { invalidArg, TritonError } from '../errors.js';
-import { checkMembers, expectInteger, expectObject, textOf } from './check.js';
+import { checkMembers, expectInteger, expectObject, textOf } from '../checks/check.js';
 
 const BRAND = Symbol.for('tstriton.InstanceGroup');
 
@@ -14,13 +14,16 @@ export interface ThreadResourceLimits {
 }
 
 export interface InstanceGroupOptions {
-  /** Number of threads, each with the module loaded anew. Default: as many as `args`, or 1. */
+  /** Number of threads; each loads the module itself. Default: the length of `args`, or 1. */
   readonly count?: number;
-  /** One entry per thread, handed to the module's `setup`: a device, say. Must survive structured clone. */
+  /** One entry per thread for the module's `setup`, such as a device. Must survive structured clone. */
   readonly args?: readonly unknown[];
-  /** Environment variables beside those of this process. */
+  /** Environment variables in addition to this process's. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Node's command-line options for the threads. */
+  /**
+   * Node's command-line options for the threads, in place of the process's. Default: the process's own, so that what it preloads
+   * with `--import` or `--require` is preloaded in each thread too.
+   */
   readonly execArgv?: readonly string[];
   readonly resourceLimits?: ThreadResourceLimits;
 }
@@ -31,7 +34,8 @@ export interface InstanceGroup {
   readonly count: number;
   readonly args: readonly unknown[];
   readonly env: Readonly<Record<string, string>>;
-  readonly execArgv: readonly string[];
+  /** Undefined: the process's. */
+  readonly execArgv: readonly string[] | undefined;
   readonly resourceLimits: ThreadResourceLimits;
 }
 
@@ -39,9 +43,9 @@ const LIMITS = ['maxOldGenerationSizeMb', 'maxYoungGenerationSizeMb', 'codeRange
 const MEMBERS = ['count', 'args', 'env', 'execArgv', 'resourceLimits'];
 
 /**
- * Runs a module's callable in threads of their own, one instance each: for models that compute. The module's
- * default export is the callable; it may export `setup(context)` and `teardown()`, both possibly asynchronous.
- * A thread that ends is started again; its requests fail with UNAVAILABLE, the others go on.
+ * Runs a module's callable in threads of their own, one instance each: for models that compute. The module's default
+ * export is the callable; it may export `setup(context)` and `teardown()`, both possibly asynchronous. A thread that
+ * ends restarts; its requests fail with UNAVAILABLE, and the others go on.
  *
  * @example
  * inferFunc: instanceGroup(new URL('./model.js', import.meta.url), { count: 2 })
@@ -61,7 +65,7 @@ export function instanceGroup(module: URL | string, options: InstanceGroupOption
     throw invalidArg(`args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`);
   }
   const env = checkEnv(options.env ?? {}, what);
-  const execArgv = checkExecArgv(options.execArgv ?? [], what);
+  const execArgv = options.execArgv === undefined ? undefined : checkExecArgv(options.execArgv, what);
   const resourceLimits = checkLimits(options.resourceLimits ?? {}, what);
   const group: InstanceGroup = { url, count, args, env, execArgv, resourceLimits };
   Object.defineProperty(group, BRAND, { value: true });

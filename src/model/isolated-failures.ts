@@ -1,7 +1,7 @@
-// Runs a batch that failed again, one request at a time, so that only those requests fail that are the reason: for models
-// that ask for it with `isolateFailures`. A callable may change its inputs, so requests are copied before the first run.
+// Runs a failed batch again, one request at a time, so that only the faulty requests fail. Models ask for it with
+// `isolateFailures`. A callable may change its inputs, so requests are copied before the first run.
 
-import { logTextOf, TritonError, TritonUnrecoverableError } from '../errors.js';
+import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { DataOf, Dtype } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
 import { isPromiseLike } from './awaitable.js';
@@ -9,22 +9,24 @@ import type { AnyInferFunc } from './callable-function.js';
 import type { InferenceContext, InferenceRequest } from './callable.js';
 import { withRequests } from './derived-context.js';
 import { withInputs } from './inference-request.js';
-import { copyPaced } from './paced-bytes.js';
-import { finishPaced, Pace, type PacedWork } from './paced-work.js';
-import { pacedPromise } from './paced-workers.js';
+import { copyPaced } from '../pacing/paced-bytes.js';
+import { finishPaced, Pace, type PacedWork } from '../pacing/paced-work.js';
+import { pacedPromise } from '../pacing/paced-workers.js';
+import { logFailure } from './log-failure.js';
+import { rescheduleRequest } from './reschedule.js';
 import { failureOf } from './row-failures.js';
 
-/** Is called when request `index` has run alone for so many milliseconds. */
+/** Called when request `index` has run alone, with the milliseconds that it took. */
 export type RanAlone = (index: number, milliseconds: number) => void;
 
 const LEAVES_INPUTS = Symbol.for('tstriton.leavesInputs');
 
-/** Marks a function that does not change its inputs: nothing has to be copied for another run. */
+/** Marks a function that does not change its inputs, so that another run needs no copies. */
 export function leavingInputs<F extends object>(infer: F): F {
   return Object.defineProperty(infer, LEAVES_INPUTS, { value: true });
 }
 
-/** `callable` is what `infer` calls, with its mark. */
+/** `callable` is the callable behind `infer`, with its mark. */
 export function isolatingFailures(
   infer: AnyInferFunc,
   callable: unknown = infer,
@@ -39,7 +41,7 @@ export function isolatingFailures(
   };
 }
 
-/** Runs the batch, and where that fails the copies of its requests. */
+/** Runs the batch, and when it fails, runs the copies of its requests. */
 function runBatch(
   infer: AnyInferFunc,
   requests: readonly InferenceRequest[],
@@ -78,13 +80,15 @@ async function runAlone(
       continue;
     }
     const startedAt = performance.now();
+    // The run that failed may have asked for it.
+    rescheduleRequest(request, false);
     try {
       const alone = withRequests(context, [request]) as InferenceContext;
       results.push(await onlyResult(await infer.call(undefined, alone.requests, alone), context.modelName));
     } catch (thrown) {
       if (TritonUnrecoverableError.is(thrown)) throw thrown;
       const error = TritonError.from(thrown);
-      context.logger.error(`the callable failed: ${logTextOf(error)}`);
+      logFailure(context.logger, error);
       results.push(error);
     }
     ranAlone?.(index, performance.now() - startedAt);
@@ -92,7 +96,7 @@ async function runAlone(
   return results;
 }
 
-/** Nobody gets it: the client is gone, or the request has a failure of its own. */
+/** No client reads this error: the client is gone, or the request has a failure of its own. */
 const CANCELLED = new TritonError('CANCELLED', '');
 
 function onlyResult(results: unknown, model: string): unknown {
@@ -106,7 +110,7 @@ function onlyResult(results: unknown, model: string): unknown {
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
-/** To copy less takes no time that matters. */
+/** A shorter copy takes no time that matters. */
 const LONG_COPY_BYTES = 16 * 1024 * 1024;
 
 function areLong(requests: readonly InferenceRequest[]): boolean {

@@ -1,17 +1,16 @@
-// Recognises a method that was called without its object, by what it threw: JavaScript's own error names a member of
-// `undefined`, and says nothing of the object. A function that throws for another reason must not be suspected, so the
-// error is held against the function's source.
-// The error of a callable whose method was handed over so says how to bind it.
+// Recognises a method that was called without its object, and says in the error how to bind it. JavaScript's own error
+// only names a member of `undefined`. A function that throws for another reason must not be suspected, so the error is
+// compared with the function's source.
 
 import { stackOf, TritonError } from '../errors.js';
 import { functionOf } from './callable-function.js';
 import type { Callable } from './callable.js';
 import { DECORATORS, marksOf } from './decorated.js';
 
-/** Whether the object is what the error is about: `possible` where the source leaves another explanation. */
+/** Whether the lost object causes the error: `possible` where the source leaves another explanation. */
 export type Loss = 'certain' | 'possible';
 
-/** What is known of `fn`, which was called with `this` undefined and threw. Undefined when that is not the reason. */
+/** Whether `fn`, called with `this` undefined, threw because it lost its object. Undefined for any other reason. */
 export function lossOf(thrown: unknown, fn: unknown): Loss | undefined {
   const message = messageOf(thrown);
   const source = sourceOf(fn);
@@ -31,7 +30,7 @@ export function lossText(loss: Loss, name: string): string {
 /** Read once per function: clients may make a callable fail as often as they like. */
 const sources = new WeakMap<object, string | undefined>();
 
-/** Without comments and texts. Undefined for functions whose `this` nobody can take away: arrow functions, bound ones. */
+/** The source without comments and texts. Undefined for functions with a fixed `this`: arrow functions, bound ones. */
 function sourceOf(fn: unknown): string | undefined {
   if (typeof fn !== 'function') return undefined;
   if (!sources.has(fn)) sources.set(fn, readSource(fn));
@@ -45,7 +44,7 @@ function readSource(fn: object): string | undefined {
   return source.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*|'(?:\\.|[^'\\\n])*'|"(?:\\.|[^"\\\n])*"/g, ' ');
 }
 
-/** Of a TypeError. What was thrown may be anything, also something that throws when it is looked at. */
+/** The message of a TypeError. The thrown value may be anything, even an object that throws on access. */
 function messageOf(thrown: unknown): string | undefined {
   try {
     return thrown instanceof TypeError ? String(thrown.message) : undefined;
@@ -65,7 +64,7 @@ function lossBySource(message: string, source: string): Loss | undefined {
   return member === undefined ? undefined : lossOfMember(member, source);
 }
 
-/** Whether it is `this` that the source asks for the member, and nothing else. */
+/** Whether the source reads the member from `this`, and from nothing else. */
 function lossOfMember(member: string, source: string): Loss | undefined {
   const asked = Array.from(source.matchAll(/(?<=([\w$]+|[)\]])\s*)\.\s*(#?[\w$]+)/g)).filter(
     ([, , name]) => name === member,
@@ -76,14 +75,14 @@ function lossOfMember(member: string, source: string): Loss | undefined {
   return /\bthis\s*\[|\bthis\s*\.\s*#/.test(source) ? 'possible' : undefined;
 }
 
-/** The innermost frame of the stack tells where it was thrown: in the function, in one within it, or elsewhere. */
+/** The innermost frame of the stack shows the place of the throw: the function, an inner function, or elsewhere. */
 function weighed(
   loss: Loss,
   stack: string | undefined,
   { name, source }: { readonly name: string; readonly source: string },
 ): Loss | undefined {
   const [, frame] = /\n\s+at ([^\n]*)/.exec(stack ?? '') ?? [];
-  // Functions without a name have none in a frame either: those within the method are such.
+  // A function without a name, such as one within the method, has no name in a frame either.
   const [, path] = /^(?:async )?([^(]+) \(/.exec(frame ?? '') ?? [];
   const at = path
     ?.replace(/ \[as .*\]$/, '')
@@ -94,17 +93,17 @@ function weighed(
   return new RegExp(`\\b(?:const|let|var|function\\*?)\\s+${named}\\b`).test(source) ? 'possible' : undefined;
 }
 
-/** The error, or one that says too that the method lost its object, and how to bind it. */
+/** The error, or a new one that adds that the method lost its object, and how to bind it. */
 export function withLostObject(error: TritonError, callable: Callable): TritonError {
   if (typeof callable !== 'function') return error;
   const outermost = functionOf(callable);
   const mark = marksOf(outermost).at(-1);
   const fn = (mark?.inner ?? outermost) as { readonly name: string };
   const { cause } = error;
-  // One that says something of its own was made by hand, or here.
+  // An error with a message of its own was made by hand, or here.
   const loss = TritonError.from(cause).message === error.message ? lossOf(cause, fn) : undefined;
   if (loss === undefined) return error;
-  // A decorator that stands on the method makes it one that takes requests.
+  // A decorated method takes requests.
   const level = mark === undefined || mark.isMethod ? 'requests' : DECORATORS[mark.decorator].inside;
   const message = `${error.message}: ${lossText(loss, fn.name)}. ${waysToBind(fn.name, level)}`;
   return new TritonError(error.code, message, { cause });

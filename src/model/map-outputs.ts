@@ -1,14 +1,15 @@
-// One way to change the outputs of a function of tensors, whether it returns them, promises them or yields them.
-// What decorators at the level of tensors are made with, users' own included.
+// Changes the outputs of a function of tensors, whether it returns, promises or yields them. Decorators at the level of
+// tensors use it, users' own included.
 
 import { isPromiseLike } from './awaitable.js';
 import type { ContextWith, OutputsLike, TensorResult } from './callable.js';
+import { outputsOf, withOutputs } from './response-outputs.js';
 import { asSteps, mapSteps } from './steps.js';
 import type { TensorSpecs } from './tensor-spec.js';
 
 /**
- * `map` applied to the outputs that a function of tensors gave: at once, when its promise is fulfilled, or to
- * every step of a decoupled model, whose function may also return one.
+ * Applies `map` to the outputs of a function of tensors: at once, or when its promise is fulfilled. For a decoupled
+ * model it applies `map` to every step; such a function may also return a single one.
  *
  * @example
  * function halved(fn) {
@@ -20,10 +21,11 @@ export function mapOutputs<O extends TensorSpecs, Decoupled extends boolean>(
   context: ContextWith<unknown>,
   map: (outputs: OutputsLike<O>) => OutputsLike<O>,
 ): TensorResult<O, Decoupled> {
-  return finishResult(result, context.modelConfig, map as (outputs: unknown) => unknown) as TensorResult<O, Decoupled>;
+  const mapped = (step: unknown) => withOutputs(step, map(outputsOf(step) as OutputsLike<O>));
+  return finishResult(result, context.modelConfig, mapped) as TensorResult<O, Decoupled>;
 }
 
-/** The same without types: what each step, or the only result, becomes. */
+/** The same without types, for each step or for the only result. */
 export function finishResult(
   result: unknown,
   config: { readonly decoupled: boolean },

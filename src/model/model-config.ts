@@ -1,7 +1,8 @@
-// The options of a model beyond its tensors, with PyTriton's names in camelCase and PyTriton's defaults.
-// Plain objects; `complete-model-config.ts` checks them and fills the defaults in.
+// Declares the options of a model beyond its tensors, with PyTriton's names in camelCase and PyTriton's defaults. They
+// are plain objects; `complete-model.ts` checks them and fills in the defaults.
 
 import type { ModelWarmup } from './model-warmup.js';
+import type { SequenceBatching } from './sequence-batching.js';
 import type { VersionPolicy } from './version-policy.js';
 
 /** What happens to a request that waited longer than its timeout. */
@@ -26,13 +27,18 @@ export interface DynamicBatcher {
   readonly maxQueueDelayMicroseconds?: number;
   /** Batch sizes (rows) to send as soon as they are reached. Default: the maximum batch size. */
   readonly preferredBatchSize?: readonly number[];
-  /** Answers in the order in which the requests came. Default false. */
+  /** Whether answers go out in the order of their requests. Default false. */
   readonly preserveOrdering?: boolean;
+  /**
+   * Whether requests of each shape wait in a queue of their own, so that they share batches however the shapes are mixed.
+   * The queue of the most urgent, then of the oldest request goes first. Not in Triton. Default false.
+   */
+  readonly groupByShape?: boolean;
   /** Number of priority levels, 1 being the most urgent; 0 (default) means none. */
   readonly priorityLevels?: number;
-  /** The level of requests that name none; 1 … priorityLevels when there are levels. */
+  /** The level of requests without one; 1 … priorityLevels when there are levels. */
   readonly defaultPriorityLevel?: number;
-  /** The policy of the queue, and of levels that have none of their own. */
+  /** The policy of the queue, and of levels without their own. */
   readonly defaultQueuePolicy?: QueuePolicy;
   /** Policies by priority level. */
   readonly priorityQueuePolicy?: Readonly<Record<number, QueuePolicy>>;
@@ -40,29 +46,33 @@ export interface DynamicBatcher {
 
 /** Options of a model. */
 export interface ModelConfig<Decoupled extends boolean = boolean> {
-  /** Whether tensors have a batch axis and requests are put together. Default true. */
+  /** Whether tensors have a batch axis and requests join batches. Default true. */
   readonly batching?: boolean;
   /** Largest number of rows of a batch, >= 1. Default 4. */
   readonly maxBatchSize?: number;
   /** The dynamic batcher; `null` executes each request alone. Default `{}`. */
   readonly batcher?: DynamicBatcher | null;
+  /**
+   * Batches by sequences in place of the dynamic batcher: all requests of a sequence reach the same instance, in order. Default:
+   * none, where a request's sequence is for the callable alone.
+   */
+  readonly sequenceBatching?: SequenceBatching;
   /** Batches of an asynchronous callable that may run at the same time on one instance. Default 1. */
   readonly concurrency?: number;
   /**
-   * Whether answers are kept, and given again to requests that ask the same. Needs a cache in TritonConfig. Default
-   * false.
+   * Whether the response cache keeps answers and sends them for identical requests. Needs a cache in TritonConfig.
+   * Default false.
    */
   readonly responseCache?: boolean;
   /**
-   * How long the callable may work on a batch; then its requests that have no answer fail with UNAVAILABLE and their
-   * signals abort. The instance takes its next batch when the callable has settled; when that takes another second, a
-   * thread of an instance group is started again, and a callable of your thread makes its model not ready. 0 (default)
-   * means any time.
+   * How long the callable may work on a batch. Then its unanswered requests fail with UNAVAILABLE and their signals
+   * abort. The instance takes its next batch when the callable has settled. When that takes another second, a thread of
+   * an instance group restarts, and a callable of your thread makes its model not ready. 0 (default) means any time.
    */
   readonly executionTimeoutMicroseconds?: number;
   /**
-   * Whether a batch on which the callable fails is run again, one request at a time, so that only those requests fail
-   * that are the reason. The callable sees the other requests twice. Not for decoupled models. Default false.
+   * Whether a failed batch runs again, one request at a time, so that only the faulty requests fail. The callable sees
+   * the other requests twice. Not for decoupled models. Default false.
    */
   readonly isolateFailures?: boolean;
   /** Whether the model sends any number of responses per request. Default false. */

@@ -1,4 +1,4 @@
-// What the statistics extension tells of a model: counts, and durations with how often they were.
+// Declares a model's entry of the statistics extension: counts, and durations with their counts.
 
 export interface StatisticDuration {
   readonly count: number;
@@ -6,7 +6,7 @@ export interface StatisticDuration {
 }
 
 export interface ResponseStatistics {
-  /** From the response before, or the beginning of the execution, until the response was here. */
+  /** From the response before, or the beginning of the execution, to this response. */
   readonly computeInfer: StatisticDuration;
   /** Handing it to the client's connection. */
   readonly computeOutput: StatisticDuration;

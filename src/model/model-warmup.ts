@@ -1,4 +1,4 @@
-// Warm-up: requests that the server sends to a model before it is ready, with Triton's and PyTriton's options.
+// Makes the warm-up requests that the server sends to a model before it is ready, with Triton's and PyTriton's options.
 
 import { readFileSync } from 'node:fs';
 
@@ -6,9 +6,11 @@ import { invalidArg, TritonError } from '../errors.js';
 import { type Datatype, type Dtype, type DtypeLike, DTYPES, parseDtype } from '../tensor/dtype.js';
 import { convertElements } from '../tensor/nested.js';
 import { encodeRaw } from '../tensor/raw.js';
+import { isNpy } from '../tensor/read-npy.js';
 import { elementCount } from '../tensor/shape.js';
-import { checkMembers, expectBoolean, expectInteger, textOf } from './check.js';
+import { checkMembers, expectBoolean, expectInteger, textOf } from '../checks/check.js';
 import type { InferTensor } from './exchange.js';
+import { warmupArray, type WarmupArray } from './warmup-array.js';
 
 /** One input of a warm-up request; exactly one of the three sources of data is to be given. */
 export interface WarmupInput {
@@ -19,21 +21,25 @@ export interface WarmupInput {
   readonly zeroData?: boolean;
   /** Random values, the same at every start: integers of all sizes, floats from 0 up to 1, short strings. */
   readonly randomData?: boolean;
-  /** A file with the input's bytes in wire form, of all rows. */
+  /**
+   * A file with the input's bytes in wire form, of all rows; or numpy's file (`.npy`) of an array, which is repeated or cut to
+   * `batchSize` rows.
+   */
   readonly inputDataFile?: string;
 }
 
 /** Requests of one kind to warm a model up with. */
 export interface ModelWarmup {
   readonly name: string;
-  /** Rows of each request. Default 1; without batching there is no batch axis. */
+  /** Rows of each request. Default 1; tensors without batching have no batch axis. */
   readonly batchSize?: number;
+  /** By name. The callable gets the named ones only. */
   readonly inputs: Readonly<Record<string, WarmupInput>>;
   /** How often each instance gets the request. Default 1. */
   readonly count?: number;
 }
 
-/** Checked, with its data: what the server sends. */
+/** A checked warm-up request with its data. */
 export interface CompleteWarmup {
   readonly name: string;
   readonly count: number;
@@ -43,7 +49,7 @@ export interface CompleteWarmup {
 const WARMUP_MEMBERS = ['name', 'batchSize', 'inputs', 'count'];
 const INPUT_MEMBERS = ['dtype', 'shape', 'zeroData', 'randomData', 'inputDataFile'];
 
-/** What is to be known of a declared input. */
+/** The parts of a declared input that a warm-up needs. */
 export interface WarmedInput {
   readonly name: string;
   readonly dtype: Dtype;
@@ -58,7 +64,7 @@ export interface WarmupSurroundings {
   readonly where: string;
 }
 
-/** Throws INVALID_ARG for what does not fit the model, or for a file that cannot be read. */
+/** Throws INVALID_ARG for inputs that do not fit the model, or for a file that cannot be read. */
 export function completeWarmups(
   warmups: readonly ModelWarmup[],
   surroundings: WarmupSurroundings,
@@ -105,19 +111,21 @@ function completeInput(input: WarmupInput, spec: WarmedInput, rows: readonly num
   const count = elementCount(shape);
   const bytes =
     input.inputDataFile !== undefined
-      ? readFile(input.inputDataFile, what)
+      ? readFile(input.inputDataFile, { dtype: spec.dtype, shape: input.shape, rows: rows[0] }, what)
       : zero
         ? Buffer.alloc(count * (DTYPES[spec.dtype].byteSize || 4))
         : randomBytes(spec, count);
   return { name: spec.name, datatype, shape, bytes };
 }
 
-function readFile(file: string, what: string): Uint8Array {
+function readFile(file: string, input: Omit<WarmupArray, 'file'>, what: string): Uint8Array {
+  let bytes: Uint8Array;
   try {
-    return new Uint8Array(readFileSync(file));
+    bytes = new Uint8Array(readFileSync(file));
   } catch (error) {
     throw invalidArg(`cannot read the inputDataFile of ${what}: ${TritonError.from(error).message}`, { cause: error });
   }
+  return isNpy(bytes) ? warmupArray(bytes, { ...input, file }, what) : bytes;
 }
 
 function randomBytes({ dtype }: WarmedInput, count: number): Uint8Array {
@@ -140,7 +148,7 @@ function randomBytes({ dtype }: WarmedInput, count: number): Uint8Array {
   }
 }
 
-// A linear congruential generator: the same numbers at every start, so that a failing warm-up fails again.
+// A linear congruential generator gives the same numbers at every start, so that a failing warm-up fails again.
 function randomNumbers(): () => number {
   let state = 12_345;
   return () => {

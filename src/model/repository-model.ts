@@ -1,4 +1,4 @@
-// One line of the repository's index, as both protocols have it.
+// Declares a line of the repository's index, as both protocols have it.
 
 /** The protocol's states of a version. */
 export type RepositoryState = 'LOADING' | 'READY' | 'UNLOADING' | 'UNAVAILABLE';

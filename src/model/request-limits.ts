@@ -1,6 +1,6 @@
-// How much of each kind one request may have. A byte or two of a message can ask for an object of a hundred, so that what
-// becomes an object, or is looked up by name, is counted: far beyond what any model has, and far below where it would
-// slow a server down. What only takes time in proportion to its bytes is not limited here, but paced.
+// Limits the parts of one request. A byte or two of a message can create an object of a hundred bytes. So parts that
+// become objects or are looked up by name are counted. The limits are far beyond the needs of any model, and far below
+// the point where a server slows down. Work in proportion to the bytes is not limited here, but paced.
 
 import { invalidArg, type TritonError } from '../errors.js';
 
@@ -19,11 +19,11 @@ export const REQUEST_LIMITS = {
   nameBytes: 64 * 1024,
   /** Bytes of the names and texts of a request's parameters together. */
   parameterBytes: 4 * 1024 * 1024,
-  /** Elements of BYTES tensors: each becomes an object of the callable's. */
-  bytesElements: 1024 * 1024,
+  /** Elements of BYTES tensors. Each becomes an object in an array, which has no room for many more. */
+  bytesElements: 64 * 1024 * 1024,
   /** Fields of a protobuf message at all its levels, but for the elements of typed tensor contents. */
   fields: 200_000,
-  /** Bytes of a request that is no inference. */
+  /** Bytes of a request other than inference. */
   controlBytes: 1024 * 1024,
   /** Fields of such a request as a protobuf message, and members of it as JSON. */
   controlFields: 4096,
@@ -31,7 +31,7 @@ export const REQUEST_LIMITS = {
   contentsBytes: 2 ** 31 - 1,
 } as const;
 
-/** Refuses a request that has more of something than a request may have: `got` as far as it was counted. */
+/** The refusal of a request beyond a limit; it says `more`, because nothing counts beyond the limit. */
 export function beyondLimit(what: string, limit: number): TritonError {
   return invalidArg(`expected a request with at most ${limit} ${what}, got more`);
 }

@@ -1,12 +1,14 @@
 /**
- * What a request says of the sequence that it belongs to. No model here batches sequences, so that such a request runs
- * like any other; what the sequence means is the callable's business.
+ * What a request says of the sequence that it belongs to. A model with `sequenceBatching` keeps the sequence together. With any
+ * other, such a request runs like all others, and what the sequence means is the callable's business.
  */
 export interface RequestSequence {
-  /** What the requests of a sequence have in common. Beyond 2^53 a bigint; 0 or '' where the request gives none. */
+  /** The id that the requests of a sequence share. Beyond 2^53 a bigint; 0 or '' where the request gives none. */
   readonly id: number | bigint | string;
   /** The request is the first of its sequence. */
   readonly start: boolean;
   /** The request is the last of its sequence. */
   readonly end: boolean;
+  /** The object that `state` of `sequenceBatching` made for the sequence; undefined without such a function. */
+  readonly state?: unknown;
 }

@@ -8,7 +8,7 @@ import { Tensor } from '../tensor/tensor.js';
 import type { ModelSpec } from './callable.js';
 import { completeModelConfig } from './complete-model.js';
 import { HostedRequest } from './inference-request.js';
-import { resolveOutputs } from './resolve-outputs.js';
+import { recordOf, resolveOutputs } from './resolve-outputs.js';
 
 interface Options {
   readonly strict?: boolean;
@@ -49,6 +49,47 @@ const two = model([
   ['int32', [1]],
 ]);
 const int = Tensor.from('int32', [[2]]);
+
+describe('a record of outputs that are resolved', () => {
+  const [y, z] = [Tensor.from('float32', [[1], [2]]), Tensor.from('int32', [[3], [4]])];
+  const resolved = [y, z];
+
+  it('is not looked at again', () => {
+    expect(resolveOutputs(recordOf(resolved, two), two, 2)).toBe(resolved);
+    const partly = [y, undefined];
+    expect(recordOf(partly, two)).toEqual({ a: y });
+    expect(resolveOutputs(recordOf(partly, two), two, 2)).toBe(partly);
+  });
+
+  it('is when somebody has changed it', () => {
+    const replaced = recordOf(resolved, two);
+    replaced['a'] = Tensor.from('float64', [[5], [6]]);
+    expect(resolveOutputs(replaced, two, 2)).toEqual([Tensor.from('float32', [[5], [6]]), z]);
+    const added = recordOf(resolved, two);
+    added['c'] = y;
+    expect(() => resolveOutputs(added, two, 2)).toThrow("an output 'c' that is not declared");
+    const short = recordOf(resolved, two);
+    delete short['b'];
+    expect(resolveOutputs(short, two, 2)).toEqual([y, undefined]);
+  });
+
+  it('is for a request of other rows, and for another model', () => {
+    expect(() => resolveOutputs(recordOf(resolved, two), two, 1)).toThrow('expected 1 row');
+    const other = model([
+      ['float32', [1]],
+      ['float32', [1]],
+    ]);
+    expect(resolveOutputs(recordOf(resolved, two), other, 2)).toEqual([y, Tensor.from('float32', [[3], [4]])]);
+  });
+
+  it('is where its elements may have been replaced', () => {
+    const texts = model([['string', [1]]]);
+    const tensor = Tensor.from('string', [['a']]);
+    const record = recordOf([tensor], texts);
+    (tensor.data as unknown[])[0] = 7;
+    expect(() => resolveOutputs(record, texts, 1)).toThrow('has element 0 that is');
+  });
+});
 
 describe('a result', () => {
   it('may be a record, in any order', () => {

@@ -1,6 +1,6 @@
-// Turns what a callable returned for one request, or for a whole batch, into one tensor per declared output:
-// checked always for names, count and rows, and with `strict` for dtype, rank and dimensions too. Not strict,
-// a tensor of another dtype is converted if no value changes but by rounding to the declared float type.
+// Turns a callable's result for one request, or for a whole batch, into one tensor per declared output. It always
+// checks names, count and rows, and with `strict` also dtype, rank and dimensions. Without `strict` it converts a
+// tensor of another dtype if values only change by rounding to the declared float type.
 
 import { TritonError } from '../errors.js';
 import { numbersOf } from '../tensor/cast.js';
@@ -10,26 +10,27 @@ import { convertElements } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { isPromiseLike } from './awaitable.js';
-import { describeValue } from './check.js';
+import { describeValue } from '../checks/check.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
 import { isInputList } from './input-list.js';
-import { nearest } from './nearest.js';
+import { nearest } from '../checks/nearest.js';
+import { requestedNames } from './requested-outputs.js';
 import { foreignTensor, tensorFromValue } from './tensor-from-value.js';
 
 /** One place per declared output, in declaration order; undefined where the callable gave none. */
 export type ResolvedOutputs = readonly (Tensor | undefined)[];
 
-/** What a context says of the rows whose outputs are resolved. */
+/** The parts of a context that concern the rows. */
 export interface ResolvedRows {
-  /** Names of the outputs that somebody asked for. Default: all. */
+  /** Names of the requested outputs. Default: all. */
   readonly requestedOutputs?: readonly string[] | undefined;
-  /** Is called with each error that stands in a row's place. */
+  /** Called with each error in a row's place. */
   readonly failRow?: ((row: number, error: Error) => void) | undefined;
 }
 
 /**
- * `rows` is the number of rows that the outputs must have when the model batches. Throws INTERNAL naming the model,
- * the output, what was got and what was expected; an error that is the result is thrown as it is.
+ * `rows` is the number of rows that the outputs must have when the model batches. Throws INTERNAL naming the model, the
+ * output, the given value and the expected one. It throws an error that is the result itself unchanged.
  */
 export function resolveOutputs(
   result: unknown,
@@ -37,21 +38,91 @@ export function resolveOutputs(
   rows: number,
   { requestedOutputs, failRow }: ResolvedRows = {},
 ): ResolvedOutputs {
+  const known = resolvedBefore(result, config, rows);
+  if (known !== undefined) return known;
   const { outputs, name } = config;
   if (isError(result)) throw result;
   const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
-  return outputs.map((spec, index) => {
+  const resolved: (Tensor | undefined)[] = [];
+  for (let index = 0; index < outputs.length; index++) {
+    const spec = outputs[index]!;
     const given = values[index];
     const value = failRow !== undefined && hasFailedRows(given, config, rows) ? withoutErrors(given, failRow) : given;
     if (value === undefined) {
-      // Where every row has failed there is no output to give.
-      if (!config.strict || given !== undefined || requestedOutputs?.includes(spec.name) === false) return undefined;
+      // Where every row has failed, the callable need not give an output.
+      if (!config.strict || given !== undefined || requestedOutputs?.includes(spec.name) === false) {
+        resolved.push(undefined);
+        continue;
+      }
       throw fail(
         `model '${name}' returned no output '${spec.name}', and strict: true wants every declared output that is asked for`,
       );
     }
-    return resolveOutput(value, spec, config, rows);
-  });
+    resolved.push(resolveOutput(value, spec, config, rows));
+  }
+  return resolved;
+}
+
+class Given {
+  constructor(given: object) {
+    return given;
+  }
+}
+
+/**
+ * Puts the resolved outputs of a request on the record that holds them, where nobody sees them and no copy has them. A WeakMap takes
+ * ten times as long.
+ */
+class ResolvedRecord extends Given {
+  readonly #tensors: ResolvedOutputs;
+  readonly #specs: readonly CompleteTensorSpec[];
+
+  constructor(record: object, tensors: ResolvedOutputs, specs: readonly CompleteTensorSpec[]) {
+    super(record);
+    this.#tensors = tensors;
+    this.#specs = specs;
+  }
+
+  /** The outputs of a record, when they were resolved for these declarations. */
+  static tensorsOf(record: unknown, specs: readonly CompleteTensorSpec[]): ResolvedOutputs | undefined {
+    if (typeof record !== 'object' || record === null || !(#tensors in record)) return undefined;
+    return record.#specs === specs ? record.#tensors : undefined;
+  }
+}
+
+/** The outputs as a record by name, which {@link resolveOutputs} need not look at again. They must be resolved. */
+export function recordOf(outputs: ResolvedOutputs, config: CompleteModelConfig): Record<string, Tensor> {
+  const record: Record<string, Tensor> = {};
+  let isFixed = true;
+  for (let index = 0; index < outputs.length; index++) {
+    const tensor = outputs[index];
+    const { name, dtype } = config.outputs[index]!;
+    if (tensor !== undefined) record[name] = tensor;
+    // Elements that are objects may be replaced by others.
+    if (isBytesDtype(dtype)) isFixed = false;
+  }
+  if (isFixed) new ResolvedRecord(record, outputs, config.outputs);
+  return record;
+}
+
+/** What {@link recordOf} made a record of, unless somebody has changed it, or uses it for another request. */
+function resolvedBefore(
+  result: unknown,
+  { outputs, maxBatchSize }: CompleteModelConfig,
+  rows: number,
+): ResolvedOutputs | undefined {
+  const tensors = ResolvedRecord.tensorsOf(result, outputs);
+  if (tensors === undefined) return undefined;
+  const record = result as Readonly<Record<string, unknown>>;
+  let count = 0;
+  for (let index = 0; index < outputs.length; index++) {
+    const tensor = tensors[index];
+    if (record[outputs[index]!.name] !== tensor) return undefined;
+    if (tensor === undefined) continue;
+    if (maxBatchSize > 0 && tensor.shape[0] !== rows) return undefined;
+    count++;
+  }
+  return Object.keys(record).length === count ? tensors : undefined;
 }
 
 /** Whether a list has an error in a row's place. */
@@ -59,7 +130,7 @@ function hasFailedRows(value: unknown, { maxBatchSize }: CompleteModelConfig, ro
   return maxBatchSize > 0 && Array.isArray(value) && value.length === rows && value.some(isError);
 }
 
-/** The list with a good row in the places of errors, so that it keeps its shape; undefined where there is no good one. */
+/** The list with a good row in the places of errors, so that it keeps its shape; undefined without a good row. */
 function withoutErrors(rows: readonly unknown[], failRow: NonNullable<ResolvedRows['failRow']>): unknown {
   const good = rows.find((value) => !isError(value));
   const filled = rows.map((value, row) => {
@@ -83,7 +154,8 @@ function listedValues(list: readonly unknown[], { name, outputs }: CompleteModel
   return list;
 }
 
-function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): readonly unknown[] {
+function namedValues(record: unknown, config: CompleteModelConfig): readonly unknown[] {
+  const { name } = config;
   if (!isRecord(record)) {
     throw fail(
       `model '${name}' returned ${describeValue(record)}, expected a record of its outputs by name or a list in declaration order${hintFor(record)}`,
@@ -94,7 +166,7 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
       `model '${name}' returned a tensor for its outputs, expected a record of them by name or a list in declaration order`,
     );
   }
-  const names = outputs.map((spec) => spec.name);
+  const names = requestedNames([], config);
   for (const key of Object.keys(record)) {
     if (names.includes(key)) continue;
     const hint = nearest(key, names);
@@ -103,11 +175,12 @@ function namedValues(record: unknown, { name, outputs }: CompleteModelConfig): r
         (hint === undefined ? `declared are ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`),
     );
   }
-  return names.map((key) => (Object.hasOwn(record, key) ? record[key] : undefined));
+  const values: unknown[] = [];
+  for (const key of names) values.push(Object.hasOwn(record, key) ? record[key] : undefined);
+  return values;
 }
 
-// Maps, dates, generators and promises have no members of their own: taken for records they would be answers without
-// outputs.
+// Maps, dates, generators and promises have no members of their own: as records they would be answers without outputs.
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value) || Tensor.is(value)) return false;
   if (isInputList(value)) return true;
@@ -184,7 +257,7 @@ function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteMo
   }
 }
 
-/** A Tensor looks at its elements' array only; what is no bytes and no string in there would break the response. */
+/** A Tensor checks only its array; an element other than bytes or a string would break the response. */
 function checkElements({ dtype, data }: Tensor, what: string): void {
   const isElement =
     dtype === 'string'

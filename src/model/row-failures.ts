@@ -1,18 +1,18 @@
-// Rows that fail alone. A callable that gets the rows of many requests names the row that is wrong, and the request that it
-// belongs to fails, and no other. The request itself keeps the failure until the callable has returned. So outputs
-// keep their shape, and no decorator between the callable and its host knows of failures.
+// Lets rows fail alone. A callable that gets the rows of many requests names the faulty row, and only its request
+// fails. The request itself keeps the failure until the callable has returned. So outputs keep their shape, and no
+// decorator between the callable and its host knows of failures.
 
 import { TritonError } from '../errors.js';
 import type { ContextWith, RequestWith } from './callable.js';
 
-/** Why a request fails, and which of its rows is the reason. */
+/** Why a request fails, and which of its rows causes it. */
 export interface RowFailure {
   readonly row: number;
-  /** What the callable gave. */
+  /** The error that the callable gave. */
   readonly error: unknown;
 }
 
-/** What requests of ours have beside what callables see. Others' copies of them lack it. */
+/** Members of our requests that callables do not see. Copies that users make lack them. */
 export interface FailingRequest {
   readonly failure: RowFailure | undefined;
   failRow(row: number, error: unknown): void;
@@ -27,8 +27,8 @@ export function failRowOf(request: RequestWith<unknown>, row: number, error: unk
   throw new TritonError('INTERNAL', message);
 }
 
-export function noSuchRow(row: number, rows: number): TritonError {
-  return new TritonError('INTERNAL', `failRow takes a row from 0 to ${rows - 1}, got ${String(row)}`);
+export function noSuchRow(row: number, rows: number, taker = 'failRow'): TritonError {
+  return new TritonError('INTERNAL', `${taker} takes a row from 0 to ${rows - 1}, got ${String(row)}`);
 }
 
 /** The failure of a request, when one of its rows has failed. */
@@ -36,7 +36,7 @@ export function failureOf(request: RequestWith<unknown>): RowFailure | undefined
   return (request as Partial<FailingRequest>).failure;
 }
 
-/** Whether the requests of all rows have failed: what the callable gave for them has no meaning. */
+/** Whether the requests of all rows have failed, so that the callable's outputs do not matter. */
 export function haveAllFailed({ requests, requestOfRow }: ContextWith<unknown>): boolean {
   return requests.some(failureOf) && requestOfRow.every(failureOf);
 }

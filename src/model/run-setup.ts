@@ -1,12 +1,12 @@
-// Runs what prepares a model's instance; what it fails with names what was to be prepared.
+// Runs the `setup` of a model's instance. Its error names the instance.
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { Awaitable } from './awaitable.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
-import type { Logger } from './logger.js';
+import type { Logger } from '../observability/logger.js';
 import { lossOf, lossText } from './lost-object.js';
 
-/** What `setup` gets, before an instance takes its first batch. */
+/** The argument of `setup`, which runs before an instance takes its first batch. */
 export interface SetupContext {
   readonly modelName: string;
   readonly modelVersion: number;
@@ -16,8 +16,17 @@ export interface SetupContext {
   /** The instance's own entry of its group's `args`; undefined where there is none. */
   readonly args: unknown;
   readonly logger: Logger;
-  /** Fires when the server stops before `setup` has ended. Nothing waits long for a `setup` that goes on all the same. */
+  /** Fires when the server stops before `setup` has ended. The stop does not wait long for a `setup` that goes on. */
   readonly signal: AbortSignal;
+}
+
+/** Makes the argument of an instance's `setup`. */
+export function setupContext(
+  modelConfig: CompleteModelConfig,
+  own: Pick<SetupContext, 'instance' | 'args' | 'logger' | 'signal'>,
+): SetupContext {
+  const { name: modelName, version: modelVersion } = modelConfig;
+  return { modelName, modelVersion, modelConfig, ...own };
 }
 
 /** For how long a stop waits for `teardown`, in milliseconds. */
@@ -26,15 +35,15 @@ export const TEARDOWN_GRACE = 5000;
 export type Setup = (context: SetupContext) => Awaitable<void>;
 
 /**
- * `module` is the URL of the one that the instance's thread runs; undefined for callables of the thread where models are bound.
- * Rejects with the error's own code and class.
+ * `module` is the URL of the module that the instance's thread runs; undefined for callables of the thread where models
+ * are bound. Rejects with the error's own code and class.
  */
 export async function runSetup(setup: Setup | undefined, context: SetupContext, module?: string): Promise<void> {
   try {
     await setup?.(context);
   } catch (thrown) {
     const error = TritonError.from(thrown);
-    // Whoever says already which model it is needs no more.
+    // An error that already names the model stays unchanged.
     if (error === thrown && error.message.includes(`model '${context.modelName}'`)) throw error;
     const { code, message, cause } = error;
     const loss = lossOf(thrown, setup);

@@ -1,7 +1,7 @@
-// Shared memory of clients as the protocols name it: regions that are registered, and tensors that lie in them. Sizes
-// and offsets are 64-bit on the wire.
+// Declares clients' shared memory in the words of the protocols: registered regions, and tensors that lie in them.
+// Sizes and offsets are 64-bit on the wire.
 
-import type { PacedWork } from './paced-work.js';
+import type { PacedWork } from '../pacing/paced-work.js';
 
 /** A region as it was registered. */
 export interface SystemSharedMemoryRegion {
@@ -12,7 +12,7 @@ export interface SystemSharedMemoryRegion {
   readonly byteSize: number | bigint;
 }
 
-/** Where a tensor lies. */
+/** The place of a tensor. */
 export interface SharedMemoryReference {
   readonly region: string;
   readonly offset: number | bigint;
@@ -22,13 +22,16 @@ export interface SharedMemoryReference {
 /** The bytes of an input. */
 export interface SharedInput {
   readonly bytes: Uint8Array;
-  /** Their memory, if nothing else is in it. */
+  /** The bytes' memory, if it holds nothing else. */
   readonly memory: ArrayBuffer | undefined;
 }
 
-/** What decoding a request needs to know of shared memory. Both throw NOT_FOUND or INVALID_ARG for ranges that are not there, the first UNAVAILABLE where there is no room. */
+/**
+ * Access to shared memory for the decoding of a request. Both methods throw NOT_FOUND or INVALID_ARG for ranges that do
+ * not exist; `input` throws UNAVAILABLE without room.
+ */
 export interface SharedMemoryAccess {
   input(reference: SharedMemoryReference): PacedWork<SharedInput>;
-  /** The output of that name is to be written there. */
+  /** Asks for the named output to be written there. */
   output(name: string, reference: SharedMemoryReference): void;
 }

@@ -1,13 +1,13 @@
-// What callables of decoupled models give: steps, which are iterables, sync and async alike, as generators make them; or
-// what decorators make of those, instead of steps for the whole batch: `stream` one stream of results per request, with its
-// own end and its own failure; `groupByKeys` groups of requests, of which none waits for another or fails with it.
+// Handles the results of decoupled models' callables. Steps are iterables, sync or async, as generators make them.
+// Decorators make other forms of them. `stream` makes one stream of results per request, with its own end and its own
+// failure. `groupByKeys` makes groups of requests; no group waits for another or fails with it.
 
 import { TritonError } from '../errors.js';
 import { isInputList } from './input-list.js';
 
 export type Steps<T> = AsyncIterable<T> | Iterable<T>;
 
-/** True for what a generator returns; not for lists and strings. */
+/** True for the result of a generator function; not for lists and strings. */
 export function isSteps(value: unknown): value is Steps<unknown> {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return false;
   if (isInputList(value)) return false;
@@ -27,14 +27,14 @@ function* mapSync<T, U>(steps: Iterable<T>, map: (step: T) => U): Generator<U> {
   for (const step of steps) yield map(step);
 }
 
-/** The steps that the callable of a decoupled model gave; a value that it returned is the only one. */
+/** The steps of a decoupled model's callable; a returned value is the only step. */
 export function asSteps(result: unknown): Steps<unknown> {
   return isSteps(result) ? result : [result];
 }
 
 /**
- * Several series of steps as one: each of its steps holds the next step of every series. Throws what `uneven`
- * makes when some end before others; whichever way it ends, all series are closed. Stays synchronous when they are.
+ * Joins several series of steps: each step holds the next step of every series. Throws the error of `uneven` when some
+ * series end before others. All series are closed in any case. Stays synchronous when they are.
  */
 export function zipSteps<T>(series: readonly Steps<T>[], uneven: () => Error): Steps<readonly T[]> {
   const isSync = series.every((steps) => Symbol.iterator in steps);
@@ -48,7 +48,7 @@ function* zipSync<T>(series: readonly Iterable<T>[], uneven: () => Error): Gener
     for (;;) {
       const step: T[] = [];
       for (const iterator of iterators) {
-        open.delete(iterator); // what throws has ended
+        open.delete(iterator); // an iterator that throws has ended
         const next = iterator.next();
         if (next.done === true) continue;
         open.add(iterator);
@@ -110,7 +110,7 @@ Object.defineProperty(RequestStreams.prototype, STREAMS, { value: true });
 export interface RequestGroup {
   /** The places of the group's requests in the batch. */
   readonly members: readonly number[];
-  /** Calls the callable for the group; steps, streams or groups in terms of its members, or a promise of them. */
+  /** Calls the callable for the group. Returns steps, streams or groups of its members, or a promise of them. */
   readonly start: () => unknown;
 }
 

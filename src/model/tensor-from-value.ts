@@ -1,5 +1,5 @@
-// A typed array or plain nested arrays that users wrote in place of a Tensor, as one: outputs of callables and
-// defaults of optional inputs. What has no shape of its own gets the declared one.
+// Turns a typed array or plain nested arrays into a Tensor, for outputs of callables and defaults of optional inputs.
+// Data without a shape of its own gets the declared shape.
 
 import { TritonError } from '../errors.js';
 import { type DataOf, type Dtype, isBytesDtype, toDataOf } from '../tensor/dtype.js';
@@ -7,7 +7,7 @@ import { type ForeignTensor, isTensorLike } from '../tensor/foreign-tensor.js';
 import { flattenNested, type Nested } from '../tensor/nested.js';
 import { elementCount, formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { describeValue } from './check.js';
+import { describeValue } from '../checks/check.js';
 
 export interface ExpectedTensor {
   /** Names the value in messages. */
@@ -21,7 +21,7 @@ export interface ExpectedTensor {
   readonly converts: boolean;
 }
 
-/** Throws INTERNAL, for the value is the server's own, when it is no tensor of that dtype. */
+/** Throws INTERNAL, because the value is the server's own, when it cannot be a tensor of that dtype. */
 export function tensorFromValue(value: unknown, expected: ExpectedTensor): Tensor {
   const { what, dtype, converts } = expected;
   if (ArrayBuffer.isView(value)) {
@@ -45,8 +45,8 @@ export function tensorFromValue(value: unknown, expected: ExpectedTensor): Tenso
 }
 
 /**
- * Another library's tensor as one of ours, of the dtype that it has; undefined for what is not meant as a tensor. Throws
- * INTERNAL, naming what it lacks, for one that is not complete.
+ * Another library's tensor as a Tensor of its own dtype; undefined for a value that is not meant as a tensor. Throws
+ * INTERNAL, naming the missing member, for an incomplete one.
  */
 export function foreignTensor(value: unknown, what: string): Tensor | undefined {
   if (!isTensorLike(value)) return undefined;

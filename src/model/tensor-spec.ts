@@ -1,18 +1,19 @@
-// How users declare inputs and outputs, and the types that follow from a declaration: a record keyed by name,
-// or a list whose unnamed entries are called INPUT_1, INPUT_2, … and OUTPUT_1, … by position, as in PyTriton.
+// Declares the forms in which users declare inputs and outputs, and the types that follow from a declaration. A
+// declaration is a record keyed by name, or a list. Unnamed entries of a list are called INPUT_1, INPUT_2, … and
+// OUTPUT_1, … by position, as in PyTriton.
 
 import type { DataLike, Dtype, DtypeLike, ToDtype } from '../tensor/dtype.js';
 import type { ForeignTensor } from '../tensor/foreign-tensor.js';
 import type { Tensor } from '../tensor/tensor.js';
 
 /**
- * What only run time can check: a callable that was written without saying for which model is taken for any, and `bind`
- * and each call find out.
+ * The type of values that only run time can check. A callable that names no model fits any model to the compiler, and
+ * `bind` and each call check it.
  */
-// oxlint-disable-next-line typescript/no-explicit-any -- TypeScript's word for it: nothing else fits every model
+// oxlint-disable-next-line typescript/no-explicit-any -- no other type fits every model
 export type Unchecked = any;
 
-/** T, where it is not to be inferred from: something else says it. (Types computed from a NoInfer<T> are no tuples.) */
+/** T in a place that inference must ignore. (Types computed from a NoInfer<T> are not tuples.) */
 export type Settled<T> = [T][T extends unknown ? 0 : never];
 
 /** One input or output of a model, as the user declares it. */
@@ -27,7 +28,16 @@ export interface TensorSpec {
   readonly optional?: boolean;
   /** Outputs only: names of the values by their index, for the classification extension. */
   readonly labels?: readonly string[];
+  /** Of `bytes` and `string` tensors: in plain JSON each element is base64 of its bytes. Default: it is text. */
+  readonly contentEncoding?: 'base64';
+  /** What the tensor holds, for people who read `/openapi.json`. */
+  readonly description?: string;
+  /** Outputs only: each row begins with a box, which the page draws on the image of the request. See docs/page.md. */
+  readonly boxes?: BoxForm;
 }
+
+/** The four numbers of a box: two corners, a corner and a size, or a centre and a size. */
+export type BoxForm = 'xyxy' | 'xywh' | 'cxcywh';
 
 /** A declaration of all inputs or outputs, in positional order. */
 export type TensorSpecs = Readonly<Record<string, Omit<TensorSpec, 'name'>>> | readonly TensorSpec[];
@@ -75,7 +85,7 @@ export type NameAt<Spec, Position, Prefix extends string> = Spec extends { reado
     ? `${Prefix}_${Counted[Position] & number}`
     : string;
 
-/** Declarations keyed by name, whichever form they were written in; by any name where they are known only at run time. */
+/** Declarations keyed by name, from either form; keyed by any name where they are known only at run time. */
 export type NamedSpecs<S extends TensorSpecs, Prefix extends string> = S extends readonly TensorSpec[]
   ? number extends S['length']
     ? Readonly<Record<string, S[number]>>
@@ -104,25 +114,36 @@ export type PlainElement<D extends Dtype> = D extends 'string'
       ? bigint | number
       : number | boolean;
 
+/** One element of a dtype as a plain value. */
+export type SingleValue<D extends Dtype> = D extends 'string'
+  ? string
+  : D extends 'bytes'
+    ? Uint8Array
+    : D extends 'bool'
+      ? boolean
+      : D extends 'int64' | 'uint64'
+        ? bigint
+        : number;
+
 /**
- * What is taken for a tensor of a dtype: a Tensor, its bare data, plain nested arrays, or another library's tensor, whose
- * dtype is looked at when it comes.
+ * The values that count as a tensor of a dtype: a Tensor, its bare data, plain nested arrays, or another library's
+ * tensor. The last one's dtype is checked at run time.
  */
 export type TensorLike<D extends Dtype> = Tensor<D> | DataLike<D> | PlainArray<D> | ForeignTensor;
 
-/** Tensors of a model of which nothing is known at compile time. */
+/** Tensors of a model that is unknown at compile time. */
 export type AnyInputs = Readonly<Record<string, Tensor<Unchecked>>>;
 
-/** The same for a function that does not say which model's they are: by name, or taken apart by position. */
+/** The same for a function that names no model: by name, or destructured by position. */
 export interface UntypedInputs {
   readonly [name: string]: Tensor<Unchecked>;
   [Symbol.iterator](): IterableIterator<Tensor<Unchecked>>;
 }
 
-/** The tensors of a model's request; of any model's where none is named. */
+/** The tensors of a model's request; without a type argument, of any model's. */
 export type InputsOrAny<I extends TensorSpecs> = TensorSpecs extends I ? UntypedInputs : Inputs<I>;
 
-/** What a function takes whose inputs have type `T`: anything, where it does not say. */
+/** The argument of a function whose inputs have type `T`; anything, where it gives no type. */
 export type TakenInputs<T> = T extends UntypedInputs ? Unchecked : T;
 
 /** The tensors of a request: by input name, and for a list declaration by position too. */
@@ -143,14 +164,14 @@ export type InputTuple<I extends readonly TensorSpec[]> = {
 /** Undefined for an input that may be absent. */
 export type OrAbsent<Spec> = Spec extends { readonly optional: true } ? undefined : never;
 
-/** What is there by position and by name. What arrays have themselves is no name of theirs: see `input-list.ts`. */
+/** Values by position and by name. Members of every array cannot be names: see `input-list.ts`. */
 export type ListAndNames<I extends readonly TensorSpec[], Tuple, Named> = [
   Extract<keyof Named, keyof [] | `${number}`>,
 ] extends [never]
   ? Tuple & Named & PastTheEnd<I>
   : Named;
 
-// To the compiler any position of what is a list and more has a tensor.
+// To the compiler every position of a list with more members has a tensor.
 type PastTheEnd<I extends readonly TensorSpec[]> = number extends I['length']
   ? unknown
   : { readonly [Position in I['length']]?: undefined };
@@ -161,7 +182,7 @@ export type InputName<I extends TensorSpecs> = keyof NamedInputs<I> & string;
 /** The tensors of a response, by output name, as clients get them. */
 export type Outputs<O extends TensorSpecs> = TensorsOf<NamedSpecs<O, 'OUTPUT'>>;
 
-/** The same of a model that is `strict`; of others each may be missing. */
+/** The same for a `strict` model; in other models each output may be missing. */
 export type OutputsOf<O extends TensorSpecs, Strict extends boolean> = [Strict] extends [true]
   ? Outputs<O>
   : { readonly [Name in keyof Outputs<O>]: Outputs<O>[Name] | undefined };
@@ -172,7 +193,7 @@ export type OutputLike<D extends Dtype> =
 
 type ValuesOf<N> = { readonly [K in keyof N]: OutputLike<DtypeIn<N[K]>> | undefined };
 
-/** What a callable returns for one request or one batch, by output name; undefined for one that is left out. */
+/** A callable's outputs for one request or one batch, by name; undefined for one that it leaves out. */
 export type OutputRecord<O extends TensorSpecs> = Simplify<ValuesOf<NamedSpecs<O, 'OUTPUT'>>>;
 
 /** The same as a list in declaration order: typed by position for list declarations. */
@@ -180,7 +201,7 @@ export type OutputList<O extends TensorSpecs> = O extends readonly TensorSpec[]
   ? { readonly [K in keyof O]: OutputLike<DtypeIn<O[K]>> | undefined }
   : readonly (OutputLike<Dtype> | undefined)[];
 
-/** What a client may send for the inputs: optional ones may be left out. */
+/** A client's values for the inputs; optional ones may be left out. */
 export type InputValues<I extends TensorSpecs> = Simplify<
   {
     readonly [K in Exclude<keyof NamedSpecs<I, 'INPUT'>, OptionalNames<NamedSpecs<I, 'INPUT'>>>]: TensorLike<

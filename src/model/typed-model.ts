@@ -1,5 +1,5 @@
-// Another model of the server by its declaration: its tensors have the declared types. Over the wire strings and
-// bytes are the same; here a declaration tells them apart.
+// Gives another model of the server the types of its declaration. Strings and bytes are the same over the wire; the
+// declaration tells them apart.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { type Dtype, DTYPES } from '../tensor/dtype.js';
@@ -11,7 +11,7 @@ import type { TensorSpecs } from './tensor-spec.js';
 
 type Tensors = Readonly<Record<string, Tensor>>;
 
-/** The model that `spec` declares, of these. Its version is the declared one, or else the latest that is ready. */
+/** The model of `spec` among `models`. Its version is the declared one, or else the latest ready one. */
 export function typedModel<I extends TensorSpecs, O extends TensorSpecs, Strict extends boolean>(
   models: CallableModels,
   spec: ModelSpec<I, O, boolean, Strict>,
@@ -39,7 +39,7 @@ export function typedModel<I extends TensorSpecs, O extends TensorSpecs, Strict 
   return model as unknown as TypedModel<I, O, Strict>;
 }
 
-/** Looked up once per declaration: a callable asks for its models with every batch. */
+/** Kept per declaration, because a callable asks for its models with every batch. */
 const known = { dtypes: new WeakMap<object, ReadonlyMap<string, Dtype>>(), names: new WeakMap<object, string[]>() };
 
 function outputDtypes({ modelName, outputs }: Pick<ModelSpec, 'modelName' | 'outputs'>): ReadonlyMap<string, Dtype> {
@@ -76,7 +76,7 @@ function named(inputs: Tensors, spec: Pick<ModelSpec, 'modelName' | 'inputs'>): 
 }
 
 function asDeclared(
-  tensor: Tensor,
+  tensor: Tensor<Dtype>,
   dtype: Dtype | undefined,
   { name, modelName }: { readonly name: string; readonly modelName: string },
 ): Tensor {

@@ -1,19 +1,20 @@
-// The words that prove that a request was not executed: servers refuse with them before an execution, and for nothing else. So
-// clients may send such a request again. The engine keeps callables from saying them (`core/scheduler/request-outcomes.ts`).
+// Lists the texts that prove that a request was not executed. Servers use them only for refusals before an execution,
+// so clients may send such a request again. The engine keeps callables from using them
+// (`core/scheduler/request-outcomes.ts`).
 
-/** What precedes Triton's words in a refusal of its scheduler. */
+/** Triton's scheduler puts this in front of its refusals. */
 const LABEL = String.raw`(\[request id: [^\]]*\] )?`;
 
 const TEXTS = [
-  // Triton's: the scheduler, the repository, and the ports.
+  // Triton's texts: the scheduler, the repository, and the ports.
   `${LABEL}Exceeds maximum queue size`,
   `${LABEL}Server is stopping, scheduler for model has stopped accepting new inference requests`,
   String.raw`Request for unknown model: '[^']*' version \d+ is not at ready state`,
   'Server not ready',
   String.raw`GRPC server is shutting down and has stopped accepting new requests\.`,
-  // Ours: no instance takes the request.
+  // Our texts: no instance takes the request.
   "model '[^']*' is not ready: (all instances (have ended|ended while the request waited|are busy with batches that took too long)|the thread that it runs in is blocked)",
-  // Ours: no room, before the request is decoded.
+  // Our texts: no room, before the request is decoded.
   'the requests of all clients together hold too many bytes: try again later',
   'there is no room for what the (request|message) inflates to: try again later',
   String.raw`there is no memory for a (request|message) of \d+ bytes`,

@@ -1,8 +1,8 @@
-// Which of a model's bound versions are served: Triton's ModelVersionPolicy. Where versions say different things,
-// the highest one's policy counts for all.
+// Chooses the bound versions that are served, by Triton's ModelVersionPolicy. Where versions have different policies,
+// the highest version's policy counts for all.
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectInteger } from './check.js';
+import { checkMembers, expectInteger } from '../checks/check.js';
 
 export type VersionPolicy =
   | { readonly all: Readonly<Record<string, never>> }
@@ -37,7 +37,7 @@ export function completeVersionPolicy(policy: VersionPolicy, what: string): Vers
   return EVERY_VERSION;
 }
 
-/** Those of the versions that the policy serves. */
+/** The versions that the policy serves. */
 export function servedVersions(policy: VersionPolicy, versions: readonly number[]): ReadonlySet<number> {
   if ('latest' in policy) return new Set(versions.toSorted((a, b) => b - a).slice(0, policy.latest.numVersions));
   if ('specific' in policy) return new Set(versions.filter((version) => policy.specific.versions.includes(version)));

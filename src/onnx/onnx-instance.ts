@@ -8,19 +8,20 @@ import type { InferenceSession, Tensor as OrtTensor } from 'onnxruntime-node';
 
 import { invalidArg, TritonError } from '../errors.js';
 import type { InferenceContext, InferenceRequest } from '../model/callable.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { CompleteModelConfig, CompleteSequenceState } from '../model/complete-model-config.js';
 import { rowsOf } from '../model/inference-request.js';
 import { leavingInputs } from '../model/isolated-failures.js';
 import type { SetupContext } from '../model/run-setup.js';
 import { concatRows } from '../tensor/concat-rows.js';
 import { formatShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
+import { rowsFrom, rowsTo } from './batch-axis.js';
 import { type OnnxInstanceArgs, providerName } from './onnx-session.js';
 
 type Ort = typeof OrtModule;
 type Tensors = Readonly<Record<string, Tensor>>;
 
-interface Loaded {
+interface Loaded extends Pick<OnnxInstanceArgs, 'batchAxes' | 'constants'> {
   readonly ort: Ort;
   readonly session: InferenceSession;
   readonly reshapes: NonNullable<OnnxInstanceArgs['reshapes']>;
@@ -31,7 +32,7 @@ let loaded: Loaded | undefined;
 const underway = new Set<Promise<unknown>>();
 
 export async function setup({ modelName, modelConfig, args }: SetupContext): Promise<void> {
-  const { path, session: options, reshapes = {} } = args as OnnxInstanceArgs;
+  const { path, session: options, reshapes = {}, batchAxes, constants } = args as OnnxInstanceArgs;
   const ort = await importOnnxruntime(modelName);
   const backends = ort.listSupportedBackends().map(({ name }) => name);
   const missing = options.executionProviders.map(providerName).filter((name) => !backends.includes(name));
@@ -45,8 +46,8 @@ export async function setup({ modelName, modelConfig, args }: SetupContext): Pro
     const hint = providers === 'cpu' ? '' : ` (execution providers ${providers}; ${describeBackends(ort)})`;
     throw new TritonError('UNAVAILABLE', `${reason}${hint}`, { cause: error });
   }
-  checkNames(session, modelConfig);
-  loaded = { ort, session, reshapes };
+  checkNames(session, modelConfig, Object.keys(constants));
+  loaded = { ort, session, reshapes, batchAxes, constants };
 }
 
 export async function teardown(): Promise<void> {
@@ -62,21 +63,41 @@ export default leavingInputs(infer);
 
 async function infer(
   requests: readonly InferenceRequest[],
-  { modelConfig, requestedOutputs }: InferenceContext,
+  { modelConfig, requestedOutputs: requested }: InferenceContext,
 ): Promise<readonly Tensors[]> {
-  const rows = requests.map(rowsOf);
-  const outputs = await run(joinInputs(requests, modelConfig), requestedOutputs, modelConfig);
-  if (modelConfig.maxBatchSize === 0) return [outputs];
-  checkRows(
-    outputs,
-    rows.reduce((sum, count) => sum + count, 0),
-    modelConfig.name,
-  );
+  const states = modelConfig.sequenceBatching?.states ?? [];
+  // Clients cannot ask for the next states.
+  const outputs = [...new Set([...requested, ...states.map(({ output }) => output)])];
+  if (modelConfig.maxBatchSize === 0) return [await run(requests[0]!.inputs as Tensors, 1, { outputs, modelConfig })];
   const results: Record<string, Tensor>[] = requests.map(() => ({}));
-  for (const [name, tensor] of Object.entries(outputs)) {
-    tensor.split(rows).forEach((part, request) => (results[request]![name] = part));
+  // The batcher compares what clients send. States may have grown to different sizes.
+  for (const places of groupedByShapes(requests, states)) {
+    const group = places.map((place) => requests[place]!);
+    const rows = group.map(rowsOf);
+    const count = rows.reduce((sum, own) => sum + own, 0);
+    const tensors = await run(joinInputs(group, modelConfig), count, { outputs, modelConfig });
+    checkRows(tensors, count, modelConfig.name);
+    for (const [name, tensor] of Object.entries(tensors)) {
+      tensor.split(rows).forEach((part, index) => (results[places[index]!]![name] = part));
+    }
   }
   return results;
+}
+
+/** The places of requests with states of the same shapes. */
+function groupedByShapes(
+  requests: readonly InferenceRequest[],
+  states: readonly CompleteSequenceState[],
+): Iterable<readonly number[]> {
+  const growing = states.filter(({ shape }) => shape.includes(-1));
+  const groups = new Map<string, number[]>();
+  requests.forEach(({ inputs }, place) => {
+    const key = growing.map(({ name }) => (inputs as Tensors)[name]!.shape.join()).join(';');
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [place]);
+    else group.push(place);
+  });
+  return groups.values();
 }
 
 function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteModelConfig): Tensors {
@@ -85,26 +106,35 @@ function joinInputs(requests: readonly InferenceRequest[], { inputs }: CompleteM
   );
 }
 
-/** What leads to no output that is asked for is not computed. */
-async function run(inputs: Tensors, requested: readonly string[], config: CompleteModelConfig): Promise<Tensors> {
-  const { name } = config;
+interface WantedOutputs {
+  readonly outputs: readonly string[];
+  readonly modelConfig: CompleteModelConfig;
+}
+
+/** Computes only what the wanted outputs need. */
+async function run(inputs: Tensors, rows: number, { outputs, modelConfig }: WantedOutputs): Promise<Tensors> {
+  const { name, maxBatchSize } = modelConfig;
   if (loaded === undefined) throw new TritonError('UNAVAILABLE', `model '${name}' is being unloaded`);
-  const { ort, session, reshapes } = loaded;
-  const rowsFirst = config.maxBatchSize > 0;
-  const feeds = Object.fromEntries(
-    Object.entries(inputs).map(([input, tensor]) => [
-      input,
-      toOrt(ort, reshaped(tensor, reshapes[input], rowsFirst), input),
-    ]),
-  );
-  const running = session.run(feeds, requested);
+  const { ort, session, reshapes, batchAxes } = loaded;
+  const rowsFirst = maxBatchSize > 0;
+  const feeds: Record<string, OrtTensor> = {};
+  for (const [input, tensor] of Object.entries(inputs)) {
+    const axis = batchAxes[input];
+    const given = axis === undefined ? reshaped(tensor, reshapes[input], rowsFirst) : rowsTo(tensor, axis);
+    feeds[input] = toOrt(ort, given, input);
+  }
+  for (const input of Object.keys(loaded.constants)) feeds[input] = toOrt(ort, constantTensor(input, rows), input);
+  const running = session.run(feeds, outputs);
   underway.add(running);
   try {
     const results = await running;
     return Object.fromEntries(
-      requested.map((output) => {
-        const wire = reshapes[output] && config.outputs.find((spec) => spec.name === output)?.shape;
-        return [output, reshaped(fromOrt(results[output] as OrtTensor), wire, rowsFirst)];
+      outputs.map((output) => {
+        const tensor = fromOrt(results[output] as OrtTensor);
+        const axis = batchAxes[output];
+        if (axis !== undefined) return [output, rowsFrom(tensor, axis)];
+        const wire = reshapes[output] && modelConfig.outputs.find((spec) => spec.name === output)?.shape;
+        return [output, reshaped(tensor, wire, rowsFirst)];
       }),
     );
   } catch (error) {
@@ -114,7 +144,14 @@ async function run(inputs: Tensors, requested: readonly string[], config: Comple
   }
 }
 
-/** A tensor in another shape, behind the rows where there are some; one open dimension is what is left. */
+function constantTensor(input: string, rows: number): Tensor {
+  const { dtype, data, shape, isRow } = loaded!.constants[input]!;
+  if (!isRow) return new Tensor(dtype, data, shape);
+  const row = new Tensor(dtype, data, [1, ...shape]);
+  return Tensor.concat(Array.from({ length: rows }, () => row));
+}
+
+/** Reshapes a tensor, after its rows if it has any. One open dimension takes the remaining elements. */
 function reshaped(tensor: Tensor, shape: readonly number[] | undefined, rowsFirst: boolean): Tensor {
   if (shape === undefined) return tensor;
   const rows = rowsFirst ? tensor.shape.slice(0, 1) : [];
@@ -151,8 +188,13 @@ function checkRows(outputs: Tensors, rows: number, model: string): void {
 }
 
 /** The file may have changed since it was read, and the declaration since it was made. */
-function checkNames(session: InferenceSession, { name, inputs, outputs }: CompleteModelConfig): void {
-  const declared = inputs.map((spec) => spec.name).sort();
+function checkNames(
+  session: InferenceSession,
+  { name, inputs, outputs, sequenceBatching }: CompleteModelConfig,
+  constants: readonly string[],
+): void {
+  const { states = [], controls = [] } = sequenceBatching ?? {};
+  const declared = [...[...inputs, ...states, ...controls].map((spec) => spec.name), ...constants].sort();
   const expected = [...session.inputNames].sort();
   if (declared.join('\n') !== expected.join('\n')) {
     throw invalidArg(

@@ -1,7 +1,8 @@
-// What an instance of an ONNX model is told: plain data that crosses into its thread.
+// The arguments of an ONNX model's instance: plain data that crosses into its thread.
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectInteger } from '../model/check.js';
+import { checkMembers, expectInteger } from '../checks/check.js';
+import type { Tensor } from '../tensor/tensor.js';
 
 /** A provider by its name in onnxruntime, or with options of its own: `{ name: 'cuda', deviceId: 1 }`. */
 export type OnnxExecutionProvider = string | { readonly name: string; readonly [option: string]: unknown };
@@ -33,6 +34,15 @@ export interface OnnxInstanceArgs {
   readonly session: OnnxSessionOptions;
   /** The shapes, without the batch axis, that the file has for tensors which clients see in others; by their names. */
   readonly reshapes?: Readonly<Record<string, readonly number[]>>;
+  /** The dimension of the batch axis in the file, of the states that have it behind others; by their inputs and outputs. */
+  readonly batchAxes: Readonly<Record<string, number>>;
+  /** Inputs that are the same in every run, by their names. */
+  readonly constants: Readonly<Record<string, OnnxConstant>>;
+}
+
+export interface OnnxConstant extends Pick<Tensor, 'dtype' | 'data' | 'shape'> {
+  /** Each row of a batch gets one; else all rows share it. */
+  readonly isRow: boolean;
 }
 
 /** As onnxruntime's InferenceSession.SessionOptions has it. */

@@ -1,5 +1,5 @@
 // What an ONNX file says of its model's inputs and outputs, read without onnxruntime and without the weights.
-// Field numbers are those of onnx.proto3.
+// Field numbers are from onnx.proto3.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { ProtobufFile, type Span } from './protobuf-file.js';
@@ -16,7 +16,7 @@ export interface OnnxValue {
 }
 
 export interface OnnxSignature {
-  /** Without those that have a value in the file. */
+  /** Without the inputs that have a value in the file. */
   readonly inputs: readonly OnnxValue[];
   readonly outputs: readonly OnnxValue[];
 }

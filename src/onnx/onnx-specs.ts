@@ -2,7 +2,7 @@
 // the first dimension is a batch axis.
 
 import { invalidArg } from '../errors.js';
-import { nearest } from '../model/nearest.js';
+import { nearest } from '../checks/nearest.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { formatShape } from '../tensor/shape.js';
@@ -49,12 +49,39 @@ export interface OnnxSpecOptions {
   readonly batching: boolean | undefined;
   /** Undefined: bind's default. */
   readonly maxBatchSize: number | undefined;
+  /** Inputs and outputs that clients do not see. Default: none. */
+  readonly inner?: InnerTensors;
+}
+
+export interface InnerTensors {
+  /** The inputs that hold states, and the outputs that give them. */
+  readonly states: Readonly<Record<string, string>>;
+  /** Inputs that the server makes for each request. */
+  readonly controls: readonly string[];
+  /** Inputs that are the same in every run. */
+  readonly constants: readonly string[];
 }
 
 export interface OnnxSpecs {
   readonly inputs: readonly TensorSpec[];
   readonly outputs: readonly TensorSpec[];
   readonly batching: boolean;
+  readonly states: readonly StateSpec[];
+  readonly controls: readonly InnerSpec[];
+  readonly constants: readonly InnerSpec[];
+}
+
+export interface InnerSpec {
+  readonly name: string;
+  readonly dtype: Dtype;
+  /** Without the batch axis. */
+  readonly shape: readonly number[];
+  /** The dimension of the file's shape that is the batch axis; undefined: all rows of a batch share the tensor. */
+  readonly batchAxis: number | undefined;
+}
+
+export interface StateSpec extends InnerSpec {
+  readonly output: string;
 }
 
 interface FullSpec {
@@ -65,17 +92,94 @@ interface FullSpec {
   readonly what: string;
 }
 
+const NO_INNER: InnerTensors = { states: {}, controls: [], constants: [] };
+
 /** Throws INVALID_ARG for what cannot be served, naming the tensor and the reason. */
 export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): OnnxSpecs {
+  const { inner = NO_INNER, batching: wanted } = options;
   checkShapes(signature, options);
-  const inputs = signature.inputs.map((value) => fullSpec(value, 'input', options));
+  checkInner(signature, inner, options.path);
+  const hidden = [...Object.keys(inner.states), ...inner.controls, ...inner.constants];
+  const given = signature.inputs.filter(({ name }) => !hidden.includes(name));
+  const inputs = given.map((value) => fullSpec(value, 'input', options));
   const outputs = chosenOutputs(signature.outputs, options).map((value) => fullSpec(value, 'output', options));
-  const all = [...inputs, ...outputs];
-  const batching = options.batching ?? (inputs.length > 0 && all.every(({ shape }) => shape[0] === -1));
-  if (!batching) return { inputs: inputs.map(specOf), outputs: outputs.map(specOf), batching };
-  for (const spec of all) checkBatchAxis(spec, options);
-  const withoutBatchAxis = (spec: FullSpec) => ({ ...specOf(spec), shape: spec.shape.slice(1) });
-  return { inputs: inputs.map(withoutBatchAxis), outputs: outputs.map(withoutBatchAxis), batching };
+  const innerSpec = (name: string) => fullSpec(find(signature.inputs, name), 'input', options);
+  const controls = inner.controls.map(innerSpec);
+  const constants = inner.constants.map(innerSpec);
+  const states = Object.entries(inner.states).map(([name, output]) => ({ ...innerSpec(name), output }));
+  for (const state of states) checkStateOutput(state, find(signature.outputs, state.output), options.path);
+  const all = [...inputs, ...controls, ...outputs];
+  const canBatch = all.every(({ shape }) => shape[0] === -1) && states.every(({ shape }) => shape.includes(-1));
+  const batching = wanted ?? (inputs.length > 0 && canBatch);
+  const innerOf = ({ name, dtype, shape }: FullSpec, batchAxis: number | undefined): InnerSpec => ({
+    name,
+    dtype,
+    shape: shape.filter((_, dimension) => dimension !== batchAxis),
+    batchAxis,
+  });
+  if (batching) for (const spec of all) checkBatchAxis(spec, options);
+  const withoutBatchAxis = (spec: FullSpec) => ({ ...specOf(spec), shape: spec.shape.slice(batching ? 1 : 0) });
+  return {
+    inputs: inputs.map(withoutBatchAxis),
+    outputs: outputs.map(withoutBatchAxis),
+    batching,
+    states: states.map((state) => {
+      const batchAxis = batching ? stateAxis(state, options) : undefined;
+      return { ...innerOf(state, batchAxis), output: state.output };
+    }),
+    controls: controls.map((control) => innerOf(control, batching ? 0 : undefined)),
+    constants: constants.map((constant) => innerOf(constant, batching && constant.shape[0] === -1 ? 0 : undefined)),
+  };
+}
+
+function checkInner({ inputs, outputs }: OnnxSignature, { states, controls, constants }: InnerTensors, path: string) {
+  const namesOf = (values: readonly OnnxValue[]) => values.map(({ name }) => name).join(', ');
+  const check = (option: string, name: string, side: 'input' | 'output') => {
+    if ((side === 'input' ? inputs : outputs).some((value) => value.name === name)) return;
+    throw invalidArg(
+      `${option} names the ${side} '${name}', which ${path} does not have; its inputs are ${namesOf(inputs)}, its outputs are ${namesOf(outputs)}`,
+    );
+  };
+  for (const [input, output] of Object.entries(states)) {
+    check('state', input, 'input');
+    check('state', output, 'output');
+  }
+  for (const name of controls) check('config.sequenceBatching.controls', name, 'input');
+  for (const name of constants) {
+    check('constants', name, 'input');
+    if (Object.hasOwn(states, name) || controls.includes(name))
+      throw invalidArg(`constants names '${name}' of ${path}, which is a state or a control`);
+  }
+}
+
+function find(values: readonly OnnxValue[], name: string): OnnxValue {
+  return values.find((value) => value.name === name)!;
+}
+
+/** A state is given back as it came: its output must be of its dtype, and may have its shape. */
+function checkStateOutput(state: FullSpec, output: OnnxValue, path: string): void {
+  const given = output.shape?.map((dim) => (typeof dim === 'number' ? dim : -1));
+  const fits =
+    output.kind === 'tensor' &&
+    DTYPES[output.elementType] === state.dtype &&
+    (given === undefined ||
+      (given.length === state.shape.length &&
+        given.every((dim, index) => dim === -1 || state.shape[index] === -1 || dim === state.shape[index])));
+  if (fits) return;
+  const type = output.kind === 'tensor' ? (DTYPES[output.elementType] ?? 'another type') : output.kind;
+  throw invalidArg(
+    `state '${state.name}' of ${path} is ${state.dtype} of shape ${formatShape(state.shape)}, but output '${output.name}', which gives the next one, is ${type} of shape ${given === undefined ? 'any rank' : formatShape(given)}`,
+  );
+}
+
+/** Recurrent operators have the batch axis behind that of layers or directions: it is the first open dimension. */
+function stateAxis({ shape, what }: FullSpec, { maxBatchSize }: OnnxSpecOptions): number {
+  const open = shape.indexOf(-1);
+  if (open >= 0) return open;
+  if (maxBatchSize === 1 && shape[0] === 1) return 0;
+  throw invalidArg(
+    `${what} of shape ${formatShape(shape)} is a state without a batch axis: mark it with -1 in \`shapes\`, or set config.batching to false`,
+  );
 }
 
 function specOf({ name, dtype, shape }: FullSpec): TensorSpec {
@@ -91,8 +195,9 @@ function checkShapes({ inputs, outputs }: OnnxSignature, { shapes, path }: OnnxS
   }
 }
 
-function chosenOutputs(values: readonly OnnxValue[], { outputs, path }: OnnxSpecOptions): readonly OnnxValue[] {
-  if (outputs === undefined) return values;
+function chosenOutputs(values: readonly OnnxValue[], { outputs, path, inner }: OnnxSpecOptions): readonly OnnxValue[] {
+  const states = Object.values(inner?.states ?? {});
+  if (outputs === undefined) return values.filter(({ name }) => !states.includes(name));
   const names = values.map(({ name }) => name);
   return outputs.map((name) => {
     const value = values[names.indexOf(name)];

@@ -13,8 +13,10 @@ import {
   tensorValue,
 } from '../../test/support/onnx-builder.js';
 import type { Dimension, ElementType } from '../../test/support/onnx-builder.js';
+import { controlledModel, layeredModel, totalModel } from '../../test/support/recurrent-onnx.js';
 import { temporaryFolder } from '../../test/support/temporary-files.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import type { SequenceBatching } from '../model/sequence-batching.js';
 import { onnx, type OnnxOptions } from './onnx.js';
 
 const file = temporaryFolder();
@@ -141,6 +143,158 @@ describe('onnx', () => {
     expect(model).toMatchObject({ config: { batching: true }, inputs: [{ shape: [16] }], outputs: [{ shape: [2] }] });
     expect(() => onnx(path, { shapes: { z: [1] } })).toThrow(/shapes names 'z', which .* does not have; it has x, y/);
     expect(() => onnx(path, { shapes: { y: 2 as never } })).toThrow(/must hold lists of integers, got number for 'y'/);
+  });
+});
+
+describe('onnx with states', () => {
+  const total = file('total.onnx', totalModel());
+  const layered = file('layered.onnx', layeredModel());
+  const bytes = (...values: number[]) => new Uint8Array(Float32Array.from(values).buffer);
+
+  it('declares them as the file has them, and batches by sequences of which any number is under way', () => {
+    expect(onnx(total, { state: { h: 'hn' } })).toMatchObject({
+      inputs: [{ name: 'x', shape: [2] }],
+      outputs: [{ name: 'y', shape: [2] }],
+      config: {
+        batching: true,
+        sequenceBatching: {
+          strategy: 'oldest',
+          maxCandidateSequences: 200_000,
+          state: { h: { dtype: 'float32', shape: [2], output: 'hn' } },
+        },
+      },
+    });
+    const config = completeModelConfig(onnx(total, { state: { h: 'hn' } }), 1);
+    expect(config.sequenceBatching).toMatchObject({ strategy: 'oldest', maxSequenceIdleMicroseconds: 1_000_000 });
+  });
+
+  it('keeps what the configuration says of sequences', () => {
+    const batchingOf = (sequenceBatching: SequenceBatching) =>
+      onnx(total, { state: { h: 'hn' }, config: { sequenceBatching } }).config.sequenceBatching;
+    expect(batchingOf({ maxSequenceIdleMicroseconds: 5 })).toMatchObject({
+      strategy: 'oldest',
+      maxSequenceIdleMicroseconds: 5,
+    });
+    expect(batchingOf({ strategy: 'oldest', maxCandidateSequences: 3 })).toMatchObject({ maxCandidateSequences: 3 });
+    const direct = batchingOf({ strategy: 'direct' });
+    expect(direct).toMatchObject({ strategy: 'direct', state: { h: { output: 'hn' } } });
+    expect(direct).not.toHaveProperty('maxCandidateSequences');
+  });
+
+  it('runs failed requests again alone, but not where empty slots or iterations forbid it', () => {
+    const isolates = (sequenceBatching: SequenceBatching) => {
+      const model = onnx(total, { state: { h: 'hn' }, config: { sequenceBatching } });
+      return completeModelConfig(model, 1).isolateFailures ?? false;
+    };
+    expect(isolates({})).toBe(true);
+    expect(isolates({ strategy: 'direct', emptySlots: true })).toBe(false);
+    expect(isolates({ iterative: true })).toBe(false);
+  });
+
+  it('finds their batch axis behind the layers, and leaves constants to the instances', () => {
+    const model = onnx(layered, { state: { h: 'hn' }, constants: { sr: 3 } });
+    expect(model).toMatchObject({ inputs: [{ name: 'x', shape: [2] }], config: { batching: true } });
+    expect(model.config.sequenceBatching!.state).toMatchObject({ h: { shape: [3, 2] } });
+    expect(model.inferFunc.args).toMatchObject([
+      { batchAxes: { h: 1, hn: 1 }, constants: { sr: { dtype: 'float32', data: Float32Array.of(3), shape: [] } } },
+    ]);
+    const single = onnx(layered, { state: { h: 'hn' }, constants: { sr: 3 }, config: { batching: false } });
+    expect(single.config.sequenceBatching!.state).toMatchObject({ h: { shape: [3, -1, 2] } });
+    expect(single.inferFunc.args).toMatchObject([{ batchAxes: {} }]);
+  });
+
+  const wanted = (name: string) => ({ state: { h: { output: 'hn', initialFile: name } } });
+
+  it('reads what a sequence begins with from a file beside the model', () => {
+    file('begin.bin', bytes(1.5, -2));
+    const complete = completeModelConfig(onnx(total, wanted('begin.bin')), 1);
+    expect(complete.sequenceBatching!.states[0]!.initial).toEqual({ shape: [2], bytes: bytes(1.5, -2) });
+  });
+
+  it.each<[string, OnnxOptions, RegExp]>([
+    [
+      'of an input that the file does not have',
+      { state: { hidden: 'hn' } },
+      /state names the input 'hidden', which .*total.onnx does not have; its inputs are x, h, its outputs are y, hn$/,
+    ],
+    [
+      'of an output that the file does not have',
+      { state: { h: 'hN' } },
+      /state names the output 'hN', which .*total.onnx does not have; its inputs are x, h, its outputs are y, hn$/,
+    ],
+    ['without an output', { state: { h: {} as never } }, /state.h of onnx\('total.onnx'\) must name an output, got/],
+    ['without names', { state: {} }, /state of onnx\('total.onnx'\) must name inputs and outputs/],
+    [
+      'with a constant without a value',
+      { state: { h: 'hn' }, constants: { x: undefined as never } },
+      /constants.x of onnx\('total.onnx'\) must be a value or all elements, got undefined/,
+    ],
+    ['that is no record', { state: 'h' as never }, /state of onnx\('total.onnx'\) must be an object/],
+    [
+      'that are constants too',
+      { state: { h: 'hn' }, constants: { h: 1 } },
+      /constants names 'h' of .*total.onnx, which is a state or a control/,
+    ],
+    [
+      'with constants that are no inputs',
+      { constants: { rate: 1 } },
+      /constants names the input 'rate', which .* x, h,/,
+    ],
+    [
+      'said twice',
+      { state: { h: 'hn' }, config: { sequenceBatching: { state: {} } } },
+      /has both state and config.sequenceBatching.state; give one of them/,
+    ],
+    [
+      'that are objects',
+      { config: { sequenceBatching: { state: () => ({}) } } },
+      /config.sequenceBatching.state of onnx\('total.onnx'\) is a function, but an ONNX model keeps tensors/,
+    ],
+    ['with a file that is missing', wanted('none.bin'), /none.bin is no initial value for state 'h' of .*ENOENT/],
+    [
+      'with a file that is too long',
+      wanted('long.bin'),
+      /long.bin is no initial value .*: it has 3 elements, which do not/,
+    ],
+    ['with a file of odd length', wanted('odd.bin'), /odd.bin is no .*: it has 7 bytes, expected a multiple of 4/],
+  ])('refuses them %s', (_, options, message) => {
+    file('long.bin', bytes(1, 2, 3));
+    file('odd.bin', new Uint8Array(7));
+    expect(() => onnx(total, options)).toThrow(message);
+  });
+
+  it('refuses a constant of another shape, and a control of another datatype', () => {
+    expect(() => onnx(layered, { state: { h: 'hn' }, constants: { sr: [1, 2] } })).toThrow(
+      /constants.sr of .*layered.onnx has 2 elements, which do not fill the shape \[\]/,
+    );
+    const sequenceBatching: SequenceBatching = { controls: { START: { control: 'START' } } };
+    const controlled = file('controlled.onnx', controlledModel());
+    expect(() => onnx(controlled, { state: { h: 'hn' }, config: { sequenceBatching } })).toThrow(
+      /control 'START' is made as int32 of shape \[-1,1\], but the input of .* is float32 of shape \[-1,1\]/,
+    );
+  });
+
+  it('refuses a state whose output is of another dtype or shape, and one without a batch axis', () => {
+    const withOutput = (hn: Buffer, h: readonly Dimension[] = ['batch', 2]) =>
+      file(
+        'other.onnx',
+        onnxModel({
+          nodes: [],
+          inputs: [tensorValue('x', 'float32', ['batch']), tensorValue('h', 'float32', h)],
+          outputs: [tensorValue('y', 'float32', ['batch']), hn],
+        }),
+      );
+    const state = { h: 'hn' };
+    expect(() => onnx(withOutput(tensorValue('hn', 'int64', ['batch', 2])), { state })).toThrow(
+      /state 'h' of .* is float32 of shape \[-1,2\], but output 'hn', which gives the next one, is int64 of shape \[-1,2\]/,
+    );
+    expect(() => onnx(withOutput(tensorValue('hn', 'float32', ['batch', 3])), { state })).toThrow(/of shape \[-1,3\]/);
+    const fixed = withOutput(tensorValue('hn', 'float32', [2, 1]), [2, 1]);
+    expect(onnx(fixed, { state }).config.batching).toBe(false);
+    expect(() => onnx(fixed, { state, config: { batching: true } })).toThrow(
+      /input 'h' of .* of shape \[2,1\] is a state without a batch axis: mark it with -1 in `shapes`/,
+    );
+    expect(onnx(fixed, { state, shapes: { h: [2, -1] } }).config.batching).toBe(true);
   });
 });
 

@@ -6,10 +6,12 @@ import { basename, extname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectInteger } from '../model/check.js';
+import { checkMembers, expectInteger } from '../checks/check.js';
 import { instanceGroup, type InstanceGroup, type ThreadResourceLimits } from '../model/instance-group.js';
+import type { DeclaredValue } from '../model/declared-tensor.js';
 import type { ModelConfig } from '../model/model-config.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
+import { completeSequences, innerArgs, innerTensors, type OnnxState } from './onnx-inner-tensors.js';
 import {
   checkInstanceOptions,
   completeSessionOptions,
@@ -32,10 +34,18 @@ export interface OnnxOptions extends OnnxInstanceOptions {
   /** Shapes in place of the file's, by name and with the first dimension: for what the file leaves open. */
   readonly shapes?: Readonly<Record<string, readonly number[]>>;
   /**
-   * As in `bind`. `batching` is read from the file: true when the first dimension of every input and output is open.
+   * Inputs that the server keeps for each sequence, with the outputs that give their next values: `{ h: 'hn' }`. Clients neither
+   * send nor see them. Without `config.sequenceBatching.strategy` it is `oldest`, with any number of sequences under way.
+   */
+  readonly state?: Readonly<Record<string, string | OnnxState>>;
+  /** Inputs that have the same value in every run, and that clients do not see: `{ sr: 16_000 }`. Without the batch axis. */
+  readonly constants?: Readonly<Record<string, DeclaredValue>>;
+  /**
+   * As in `bind`. `batching` is read from the file: true when the first dimension of every input and output is open. A state may
+   * have its batch axis elsewhere: it is the first open dimension.
    */
   readonly config?: ModelConfig<false>;
-  /** Environment variables of the threads beside those of this process. */
+  /** Environment variables for the threads, in addition to this process's own. */
   readonly env?: Readonly<Record<string, string>>;
   /** Limits of the threads' JavaScript memory; the session's own is not counted. */
   readonly resourceLimits?: ThreadResourceLimits;
@@ -56,6 +66,8 @@ const MEMBERS = [
   'args',
   'outputs',
   'shapes',
+  'state',
+  'constants',
   'config',
   'env',
   'resourceLimits',
@@ -87,19 +99,30 @@ export function onnx(file: string | URL, options: OnnxOptions = {}): OnnxModel {
   if (args !== undefined && args.length !== count) {
     throw invalidArg(`args of ${what} has ${args.length} entries for ${count} instances, expected one per instance`);
   }
-  const instances = Array.from({ length: count }, (_, instance): OnnxInstanceArgs => {
+  const sessions = Array.from({ length: count }, (_, instance) => {
     const own = args?.[instance] ?? {};
     checkInstanceOptions(own, `args[${instance}] of ${what}`);
-    return { path, session: completeSessionOptions({ ...options, ...own }, defaultThreads(count), what) };
+    return completeSessionOptions({ ...options, ...own }, defaultThreads(count), what);
   });
   const { batching, maxBatchSize } = config;
-  const specs = onnxSpecs(readOnnxSignature(path), { path, outputs, shapes, batching, maxBatchSize });
+  const given = { state: options.state, constants: options.constants, sequenceBatching: config.sequenceBatching };
+  const inner = innerTensors(given, what);
+  const specs = onnxSpecs(readOnnxSignature(path), { path, outputs, shapes, batching, maxBatchSize, inner });
+  const sequenceBatching = completeSequences(given, specs, path);
+  const own = innerArgs(given, specs, path);
+  const instances = sessions.map((session): OnnxInstanceArgs => ({ path, session, ...own }));
   return {
     modelName,
     inputs: specs.inputs,
     outputs: specs.outputs,
     // One request that onnxruntime refuses, a token beyond the vocabulary say, must not fail the others of its batch.
-    config: { isolateFailures: true, ...config, batching: specs.batching },
+    // Empty slots cannot run alone, and iterative requests may not run twice.
+    config: {
+      isolateFailures: sequenceBatching?.emptySlots !== true && sequenceBatching?.iterative !== true,
+      ...config,
+      batching: specs.batching,
+      ...(sequenceBatching && { sequenceBatching }),
+    },
     inferFunc: instanceGroup(new URL('./onnx-instance.js', import.meta.url), {
       args: instances,
       ...(env === undefined ? {} : { env }),

@@ -13,7 +13,7 @@ export interface Field {
   readonly number: number;
   /** Of a varint, rounded beyond 2^53; NaN for every other wire type. */
   readonly value: number;
-  /** Of what is length-delimited: a message, a string or bytes; empty for every other wire type. */
+  /** Where a length-delimited value lies: a message, a string or bytes. Empty for every other wire type. */
   readonly span: Span;
 }
 
@@ -45,7 +45,7 @@ export class ProtobufFile {
     closeSync(this.#file);
   }
 
-  /** The fields of a message, in the file's order. Throws RangeError when the bytes are no message. */
+  /** The fields of a message, in the file's order. Throws RangeError when the bytes are not a message. */
   *fields({ start, end }: Span): Generator<Field> {
     let at = start;
     while (at < end) {

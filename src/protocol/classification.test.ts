@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishPaced } from '../model/paced-work.js';
+import { finishPaced } from '../pacing/paced-work.js';
 
 import type { InferTensor } from '../model/exchange.js';
 import type { Datatype } from '../tensor/dtype.js';

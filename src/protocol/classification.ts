@@ -1,25 +1,25 @@
-// The classification extension, which both protocols share: an output becomes the `k` best of its values as strings
-// `<value>:<index>` or `<value>:<index>:<label>` (Triton's classification.cc). A million values take their time, with
+// Implements the classification extension, which both protocols share. An output becomes its `k` best values as strings
+// `<value>:<index>` or `<value>:<index>:<label>` (Triton's classification.cc). Large outputs are classified with
 // pauses.
 
 import { invalidArg, TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor } from '../model/exchange.js';
-import { Pace, type PacedWork } from '../model/paced-work.js';
+import { Pace, type PacedWork } from '../pacing/paced-work.js';
 import { dtypeOf, DTYPES, isClassified, traitsOf } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 
 export interface ClassificationOptions {
-  /** How many of the best values are wanted, at least 1. */
+  /** The number of best values to return, at least 1. */
   readonly classes: number | bigint;
-  /** The output's labels by index; those that are missing or empty are left out. */
+  /** The output's labels by index; missing and empty labels are left out. */
   readonly labels?: readonly string[] | undefined;
-  /** Whether the first axis counts rows, each of which is classified by itself. */
+  /** Whether the first axis counts rows, which are classified separately. */
   readonly batching: boolean;
 }
 
-/** The outputs of a model's response, those classified that `classes` has a positive number for. */
+/** The outputs of a model's response. Outputs with a positive number in `classes` are classified. */
 export function* classifyOutputs(
   outputs: readonly InferTensor[],
   classes: ReadonlyMap<string, number | bigint>,
@@ -40,10 +40,10 @@ export function* classifyOutputs(
 
 type Values = { readonly [index: number]: number | bigint; readonly length: number };
 
-/** Larger rows are refused, and larger answers. */
+/** Larger rows and larger answers are refused. */
 const MAX_ELEMENTS = 1_000_000;
 
-/** The output as strings, best first. Throws INVALID_ARG for datatypes that have no order here, and for large outputs. */
+/** The output as strings, best first. Throws INVALID_ARG for datatypes without an order, and for large outputs. */
 export function* classify(
   output: InferTensor,
   { classes, labels, batching }: ClassificationOptions,
@@ -77,10 +77,10 @@ export function* classify(
   };
 }
 
-/** What a text takes, as so many bytes. */
+/** The cost of making a text, in bytes of paced work. */
 const BYTES_OF_A_TEXT = 128;
 
-/** Texts as BYTES elements, in memory that grows with them. */
+/** Writes texts as BYTES elements into growing memory. */
 class ElementWriter {
   #bytes = Buffer.from(new ArrayBuffer(1024));
   #length = 0;
@@ -124,17 +124,17 @@ interface Selection {
   readonly pace: Pace;
 }
 
-/** So many positions are sorted at a time: a fraction of a millisecond. */
+/** Number of positions sorted at a time, which takes a fraction of a millisecond. */
 const SORTED_AT_ONCE = 1024;
-/** What a comparison takes, as so many bytes. */
+/** The cost of a comparison, in bytes of paced work. */
 const BYTES_OF_A_COMPARISON = 8;
 const COMPARISONS_OF_A_SORT = 10;
 
 /** Positions of the `count` best values from `start` to `end`, the best first. */
 function* best(values: Values, { start, end, count, pace }: Selection): PacedWork<Uint32Array> {
   const inOrder = orderOf(values);
-  // Sorted in blocks, of each of which `count` can be among the best; values that are worse than the worst of these in a
-  // block that has so many are passed over, so that few of many are cheap to find.
+  // Values are sorted in blocks, and each block keeps its `count` best. Once a block has that many, values worse than
+  // its worst are skipped, so that a few best of many values are cheap to find.
   let runs: Uint32Array[] = [];
   const block = new Uint32Array(Math.min(SORTED_AT_ONCE, end - start));
   let filled = 0;
@@ -168,7 +168,7 @@ function* best(values: Values, { start, end, count, pace }: Selection): PacedWor
 type Order = (left: number, right: number) => number;
 
 function orderOf(values: Values): Order {
-  // NaN comes first, whose place Triton leaves to chance; equal values keep their order.
+  // NaN comes first; Triton leaves its place to chance. Equal values keep their order.
   return (left, right) => {
     const a = values[left]!;
     const b = values[right]!;
@@ -186,7 +186,7 @@ interface Merging {
   readonly pace: Pace;
 }
 
-/** The first `count` of two runs that are in order. */
+/** The first `count` positions of two sorted runs. */
 function* merge(left: Uint32Array, right: Uint32Array, { inOrder, count, pace }: Merging): PacedWork<Uint32Array> {
   const merged = new Uint32Array(Math.min(count, left.length + right.length));
   let l = 0;
@@ -206,7 +206,7 @@ export function fixedText(value: number): string {
   const sign = value < 0 || Object.is(value, -0) ? '-' : '';
   if (magnitude === Infinity) return `${sign}inf`;
   if (magnitude >= 1e21) return `${sign}${BigInt(magnitude)}.000000`;
-  // toFixed is exact, but rounds a tie up; a dyadic fraction is one at the seventh decimal only as an odd multiple of 2^-7.
+  // toFixed is exact, but rounds a tie up. Only odd multiples of 2^-7 have a tie at the seventh decimal.
   const sevenths = magnitude * 128;
   if (!Number.isInteger(sevenths) || sevenths % 2 === 0) return sign + magnitude.toFixed(6);
   const below = (BigInt(sevenths) * 15_625n) / 2n;

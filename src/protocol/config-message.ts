@@ -1,5 +1,5 @@
-// A ModelConfig message in protobuf's JSON with all defaults, whichever way it came: as JSON of a client's, or as the text of
-// a file. Its parts are turned into a model's options here.
+// Reads a ModelConfig message from a client's JSON or from the text of a file, into protobuf's JSON with all defaults. It also
+// turns parts of the message into a model's options.
 
 import { invalidArg } from '../errors.js';
 import type { DynamicBatcher, QueuePolicy, TimeoutAction } from '../model/model-config.js';
@@ -9,9 +9,10 @@ import { datatypeOfConfig } from './model-signature.js';
 import { ModelConfig } from './protobuf/generated/model-config.js';
 import { type JsonObject, type JsonValue, messageFromJson, messageToJson } from './protobuf/message-json.js';
 import { emptyMessage } from './protobuf/values.js';
+import type { SequenceBatchingJson } from './sequence-batching-json.js';
 import { readTextFormat } from './text-format/read-text-format.js';
 
-/** A ModelConfig message in protobuf's JSON, defaults included, in which numbers of 64 bits are texts. */
+/** A ModelConfig message in protobuf's JSON, defaults included. Numbers of 64 bits are texts. */
 export interface ConfigJson {
   readonly name: string;
   readonly platform: string;
@@ -30,11 +31,12 @@ export interface ConfigJson {
     readonly specific?: { readonly versions: readonly string[] };
   };
   readonly dynamic_batching?: BatcherJson;
+  readonly sequence_batching?: SequenceBatchingJson;
   readonly model_transaction_policy?: { readonly decoupled: boolean };
   readonly response_cache?: { readonly enable: boolean };
 }
 
-/** An input or output; some members are of one of them alone. */
+/** An input or output; some members belong to only one of them. */
 export interface TensorJson {
   readonly name: string;
   readonly data_type: string;
@@ -100,22 +102,22 @@ interface WarmupInputJson {
   readonly input_data_file?: string;
 }
 
-/** Throws what is wrong with JSON that is no such message. */
+/** Throws an error with the reason when the JSON is not a ModelConfig message. */
 export function canonical(json: JsonValue): JsonObject {
   return messageToJson(ModelConfig, messageFromJson(ModelConfig, json));
 }
 
-/** Throws a TextFormatError for what is no such message. */
+/** Throws a TextFormatError when the text is not a ModelConfig message. */
 export function readConfigText(text: string): ConfigJson {
   return messageToJson(ModelConfig, readTextFormat(ModelConfig, text)) as unknown as ConfigJson;
 }
 
-/** A configuration that says nothing. */
+/** A configuration with defaults only. */
 export function emptyConfig(): ConfigJson {
   return messageToJson(ModelConfig, emptyMessage(ModelConfig)) as unknown as ConfigJson;
 }
 
-/** A number of 64 bits, which comes as a text. Throws INVALID_ARG for one that is not a number here, naming its field. */
+/** A 64-bit number from its text. Throws INVALID_ARG, naming the field, when JavaScript cannot hold it exactly. */
 function wide(text: string, field: string): number {
   const value = Number(text);
   if (Number.isSafeInteger(value)) return value;
@@ -153,7 +155,7 @@ function policyOf(json: QueuePolicyJson, name: string): QueuePolicy {
   };
 }
 
-/** Where the file of an input lies, by the name that the message gives it; it may refuse them. */
+/** Finds the file of an input by its name in the message. It may refuse every file. */
 export type FindInputFile = (file: string, input: string) => string;
 
 export function warmupOf(
@@ -180,7 +182,7 @@ function warmupInputOf(json: WarmupInputJson, input: string, findFile: FindInput
   };
 }
 
-/** Undefined where the message has none. */
+/** Undefined where the message has no policy. */
 export function versionPolicyOf({ version_policy: policy }: ConfigJson): VersionPolicy | undefined {
   if (policy?.latest !== undefined) return { latest: { numVersions: policy.latest.num_versions } };
   if (policy?.specific !== undefined) return { specific: { versions: versionsOf(policy.specific) } };

@@ -78,6 +78,7 @@ describe('the configuration of a load', () => {
       'a model that batches',
       { maxBatchSize: 8, batcher: { preferredBatchSize: [4], defaultQueuePolicy: { maxQueueSize: 2 } } },
     ],
+    ['one that groups by shape', { batcher: { groupByShape: true, maxQueueDelayMicroseconds: 7 } }],
     ['one without a batcher', { batcher: null }],
     ['one without a batch axis', { batching: false }],
     ['one that streams', { decoupled: true }],
@@ -160,7 +161,11 @@ describe('the configuration of a load', () => {
       { model_transaction_policy: { decoupled: true } },
       'model_transaction_policy.decoupled cannot be changed by a load: expected false, got true',
     ],
-    ['is batched by sequences', { sequence_batching: {} }, 'sequence_batching is not supported'],
+    [
+      'makes controls that the callable does not expect',
+      { sequence_batching: { control_input: [{ name: 'START', control: [{ int32_false_true: [0, 1] }] }] } },
+      'sequence_batching.control_input cannot be changed by a load: expected [], got ',
+    ],
     ['is an ensemble', { ensemble_scheduling: {} }, 'ensemble_scheduling is not supported'],
     [
       'has parameters',

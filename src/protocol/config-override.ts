@@ -1,23 +1,25 @@
-// The configuration that a client gives for a load: the JSON of a ModelConfig message, which counts instead of the one that the
-// model was bound with. Scheduling, cache, sizes and warm-up are its own. What belongs to the callable (tensors, instances,
-// whether it streams) may be left out, as where Triton completes a configuration from the model, and cannot be changed.
+// Reads the configuration that a client gives for a load: the JSON of a ModelConfig message. It replaces the bound configuration:
+// scheduling, cache, sizes and warm-up. It may leave out the fields of the callable (tensors, instances, whether it streams), as
+// where Triton completes a configuration from the model. It cannot change these fields.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { completeBatcher } from '../model/complete-batcher.js';
-import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { CompleteModelConfig, CompleteSequenceBatching } from '../model/complete-model-config.js';
+import { completeSequenceBatching } from '../model/complete-sequence-batching.js';
 import { completeWarmups } from '../model/model-warmup.js';
 import { completeVersionPolicy, EVERY_VERSION } from '../model/version-policy.js';
 import { batcherOf, canonical, type ConfigJson, versionPolicyOf, warmupOf } from './config-message.js';
 import { BACKEND, modelConfigJson } from './model-config-json.js';
 import type { JsonObject, JsonValue } from './protobuf/message-json.js';
+import { type SequenceBatchingJson, sequenceBatchingJson, sequenceBatchingOf } from './sequence-batching-json.js';
 
-/** Longer ones are no configurations, and would keep the event loop. */
+/** A longer text cannot be a configuration, and parsing it would block the event loop. */
 const LONGEST_TEXT = 256 * 1024;
 
-/** Names that change nothing: none, ours, and that of PyTriton's models. */
+/** Names that change nothing: the empty name, our own, and the backend of PyTriton's models. */
 const BACKENDS = ['', BACKEND, 'python'];
 
-/** Fields with rules of their own. All others are to be what the server says of the model, or left out. */
+/** Fields with rules of their own. All others must equal the server's configuration of the model, or be left out. */
 const OWN_FIELDS: readonly string[] = [
   'name',
   'backend',
@@ -28,13 +30,14 @@ const OWN_FIELDS: readonly string[] = [
   'model_warmup',
   'version_policy',
   'dynamic_batching',
+  'sequence_batching',
   'model_transaction_policy',
   'response_cache',
 ] satisfies (keyof ConfigJson)[];
 
 /**
- * What a version of a model is loaded with, made from what it was bound with. Throws INVALID_ARG when the text is no
- * configuration; the function that it gives, when it is none for that model.
+ * Returns a function from a version's bound configuration to its new one. Throws INVALID_ARG when the text is not a
+ * configuration; the returned function does when it does not fit the model.
  */
 export function readConfigOverride(text: string): (bound: CompleteModelConfig) => CompleteModelConfig {
   const given = refusing(() => {
@@ -48,7 +51,7 @@ function parse(text: string): JsonValue {
   try {
     return JSON.parse(text) as JsonValue;
   } catch (error) {
-    // Each version of Node has words of its own for it.
+    // We use our own message, because each version of Node has another.
     throw invalidArg('it is no JSON', { cause: error });
   }
 }
@@ -76,20 +79,58 @@ function override(given: ConfigJson, bound: CompleteModelConfig): CompleteModelC
   const batcher = given.dynamic_batching && batcherOf(given.dynamic_batching);
   if (batcher !== undefined && maxBatchSize === 0)
     throw invalidArg(`dynamic_batching needs a batch axis, which ${where} has not`);
+  if (batcher !== undefined && bound.sequenceBatching !== undefined)
+    throw invalidArg(`dynamic_batching excludes sequence_batching, which ${where} was bound with`);
   const warmups = given.model_warmup.map((warmup) => warmupOf(warmup, noFile));
   const surroundings = { inputs: bound.inputs, maxBatchSize, where };
   return {
     ...bound,
     maxBatchSize,
-    dynamicBatching: batcher && completeBatcher(batcher, maxBatchSize, where),
+    // A configuration gives groupByShape as a parameter, and parameters are fixed.
+    dynamicBatching:
+      batcher &&
+      completeBatcher({ ...batcher, groupByShape: bound.dynamicBatching?.groupByShape ?? false }, maxBatchSize, where),
+    sequenceBatching: sequenceBatchingFor(given, bound, maxBatchSize),
     responseCache,
     versionPolicy: completeVersionPolicy(versionPolicyOf(given) ?? EVERY_VERSION, `version_policy of ${where}`),
-    // What the server says of a model does not tell its warm-up: who gives that back does not mean to drop it.
+    // The server's configuration does not show the warm-up. A client that sends that configuration back does not mean to drop the
+    // warm-up.
     ...(warmups.length === 0 ? {} : { modelWarmup: completeWarmups(warmups, surroundings) }),
   };
 }
 
-/** What is the callable's is as it was bound. */
+/** A client cannot change the callable's controls and states. A configuration without sequence batching keeps the bound one. */
+function sequenceBatchingFor(
+  { sequence_batching: given }: ConfigJson,
+  bound: CompleteModelConfig,
+  maxBatchSize: number,
+): CompleteSequenceBatching | undefined {
+  const { sequenceBatching: own, inputs, outputs, name } = bound;
+  if (given === undefined) return own;
+  const where = `model '${name}'`;
+  const told = own && sequenceBatchingJson(own, (state) => bound.file?.shownTensors[state]);
+  const expected = (told ?? {}) as {
+    readonly control_input?: readonly JsonValue[];
+    readonly state?: readonly JsonValue[];
+  };
+  for (const field of ['control_input', 'state'] as const) {
+    const mine = canonicalSequences({ [field]: expected[field] ?? [] })[field];
+    if (!sameJson(given[field], mine))
+      throw fixed(`sequence_batching.${field}`, JSON.stringify(given[field]), JSON.stringify(mine));
+  }
+  const plain = sequenceBatchingOf({ ...given, control_input: [], state: [] }, where, () => 0);
+  const complete = completeSequenceBatching(plain, { inputs, outputs, maxBatchSize, where });
+  if (own === undefined) return complete;
+  const { controls, states, keepsObjects, maxLiveSequences, emptySlots } = own;
+  return { ...complete, controls, states, keepsObjects, maxLiveSequences, emptySlots };
+}
+
+/** A part of the message, in the same form as a client's configuration. */
+function canonicalSequences(part: JsonObject): SequenceBatchingJson {
+  return (canonical({ sequence_batching: part }) as unknown as ConfigJson).sequence_batching!;
+}
+
+/** Refuses changes to the fields of the callable. */
 function checkFixed(given: ConfigJson, bound: CompleteModelConfig): void {
   const { name, maxBatchSize, decoupled, instanceCount } = bound;
   const told = canonical(modelConfigJson(bound) as JsonValue) as unknown as ConfigJson;
@@ -110,13 +151,13 @@ function checkFixed(given: ConfigJson, bound: CompleteModelConfig): void {
   const empty = canonical({});
   for (const [field, value] of Object.entries(given as unknown as JsonObject)) {
     if (OWN_FIELDS.includes(field) || sameJson(value, empty[field])) continue;
-    if (field === 'sequence_batching' || field === 'ensemble_scheduling') throw invalidArg(`${field} is not supported`);
+    if (field === 'ensemble_scheduling') throw invalidArg(`${field} is not supported`);
     const expected = (told as unknown as JsonObject)[field];
     if (!sameJson(value, expected)) throw fixed(field, JSON.stringify(value), JSON.stringify(expected) ?? 'nothing');
   }
 }
 
-/** Tensors may be left out altogether, and stand in any order. */
+/** A configuration may leave out all tensors, and list them in any order. */
 function checkTensors(kind: 'input' | 'output', given: ConfigJson, told: ConfigJson): void {
   if (given[kind].length === 0) return;
   for (const tensor of given[kind]) {
@@ -138,7 +179,7 @@ function checkTensors(kind: 'input' | 'output', given: ConfigJson, told: ConfigJ
   if (missing !== undefined) throw invalidArg(`it lacks ${kind} '${missing.name}' of the model`);
 }
 
-// A client names no file of the server's.
+// A client may not name files of the server.
 function noFile(_file: string, input: string): string {
   throw invalidArg(`input_data_file of warm-up input '${input}' is not supported`);
 }

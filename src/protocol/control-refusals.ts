@@ -1,4 +1,4 @@
-// What both wires refuse of the extensions that control a server, in Triton's words.
+// Refuses requests of the control extensions on both wires, in Triton's words.
 
 import { invalidArg, TritonError } from '../errors.js';
 

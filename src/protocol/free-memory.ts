@@ -1,18 +1,18 @@
-// Memory that is given back at once. The engine frees a buffer when it has looked through its whole heap for who may still need it,
-// and it does that the sooner, the more bytes of buffers there are: with a heap of 8 MB, for every few megabytes, with four threads of
-// its own, beside which a server on one core waits for 10 ms.
+// Gives memory back at once. V8 frees a buffer only after it has marked its whole heap, and it marks more often the more bytes of
+// buffers there are. With a heap of 8 MB it marks once for every few megabytes. Marking uses four threads of V8's own, and a
+// server on one core waits 10 ms for them.
 
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
-/** Of less, asking costs more than it saves. */
+/** Freeing smaller memory costs more than it saves. */
 const LEAST_BYTES = 64 * 1024;
 
-/** Nobody listens to it: what is handed over to it is freed. */
+/** A port without a listener: memory transferred to it is freed. */
 let nobody: MessagePort | undefined;
 
 /**
- * Frees the memory that the bytes lie in, all of it, unless it is small or many buffers share it. Nobody may need any of it: whoever has
- * a view of it finds that empty.
+ * Frees all memory under the bytes, unless it is small or many buffers share it. All views of the memory become empty, so nothing
+ * may need it any more.
  */
 export function freeMemory({ buffer }: Uint8Array): void {
   if (buffer.byteLength < LEAST_BYTES || !(buffer instanceof ArrayBuffer)) return;
@@ -20,7 +20,7 @@ export function freeMemory({ buffer }: Uint8Array): void {
   try {
     nobody.postMessage(undefined, [buffer]);
   } catch {
-    // The memory of small buffers, which may not be handed over; how large it is can be set.
+    // Small buffers share memory that cannot be transferred; its size can be configured.
   }
 }
 

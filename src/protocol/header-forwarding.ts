@@ -1,11 +1,11 @@
-// Headers of HTTP requests and metadata of gRPC calls that become request parameters: those whose name matches the
-// operator's pattern. Patterns are RE2's in Triton; here they are read by the language's own expressions, so that one
-// that backtracks without end is the operator's own doing.
+// Turns headers of HTTP requests and metadata of gRPC calls into request parameters, if their name matches the operator's
+// pattern. Triton reads patterns with RE2. JavaScript's own expressions read them here, so the operator must not give one that
+// backtracks without end.
 
 import { invalidArg } from '../errors.js';
 import type { Parameters } from '../model/parameters.js';
 
-/** Names that mean something to the server, and that no header may speak for. */
+/** Parameters with a meaning to the server, which no header may set. */
 const RESERVED: ReadonlySet<string> = new Set([
   'sequence_id',
   'sequence_start',
@@ -19,14 +19,14 @@ const RESERVED: ReadonlySet<string> = new Set([
 export class HeaderForwarding {
   readonly #pattern: RegExp;
 
-  /** Throws INVALID_ARG for a pattern that cannot be read; `option` names where it came from. */
+  /** Throws INVALID_ARG for an invalid pattern. `option` is the name of its option. */
   constructor(pattern: string, option: string) {
     this.#pattern = compile(pattern, option);
   }
 
   /**
-   * The parameters with the matching headers among them, under their names as they came; a header takes the place of
-   * a parameter of its name. `headers` is a flat list of names and values. Throws INVALID_ARG for a reserved name.
+   * The parameters together with the matching headers, under unchanged names; a header replaces a parameter of its
+   * name. `headers` is a flat list of names and values. Throws INVALID_ARG for a reserved name.
    */
   forward(headers: readonly string[], parameters: Parameters | undefined): Parameters | undefined {
     let forwarded: Map<string, string> | undefined;
@@ -58,9 +58,10 @@ function compile(pattern: string, option: string): RegExp {
     for (const flag of group[2] ?? '') flags.delete(flag);
     rest = rest.slice(group[0].length);
   }
-  // Whether a repetition is greedy makes no difference to whether there is a match.
+  // Greedy and lazy repetitions match the same texts.
   flags.delete('U');
-  // RE2 lets any punctuation be escaped, strict expressions only what needs it. Strict ones tell what they do not know.
+  // RE2 allows any punctuation to be escaped, strict expressions only characters that need it. Strict ones report
+  // unknown syntax.
   const source = rest.replace(/\\([!-/:-@[-`{-~])/g, (_, char: string) => `\\x${char.charCodeAt(0).toString(16)}`);
   try {
     return new RegExp(source, `u${[...flags].join('')}`);

@@ -1,13 +1,13 @@
-// Inflates in the background, to no more than a limit and to no more than there is room for, and hands the result over as one
-// buffer, joined with pauses. Few are inflated at a time: the others wait while they are still small.
+// Inflates bodies in the background, within a limit and the available room. It joins the result into one buffer, with pauses.
+// Only a few bodies are inflated at a time: the others wait in their small, compressed form.
 
 import { createGunzip, createInflate, createUnzip, type Unzip } from 'node:zlib';
 
-import { assemble } from '../model/paced-bytes.js';
-import { startPaced } from '../model/paced-workers.js';
+import { assemble } from '../pacing/paced-bytes.js';
+import { startPaced } from '../pacing/paced-workers.js';
 import { freeMemory } from './free-memory.js';
 
-/** Forms of compressed data: gzip, zlib's (HTTP calls it deflate), or either, by its first bytes. */
+/** Forms of compressed data: gzip, zlib's (HTTP calls it deflate), or either. The first bytes then decide. */
 export type CompressedForm = 'gzip' | 'deflate' | 'either';
 
 /** Why nothing was inflated. */
@@ -17,11 +17,11 @@ export type InflateFault =
   | { readonly kind: 'corrupt'; readonly reason: string; readonly cause?: unknown };
 
 export interface InflateLimits {
-  /** Of the result in bytes. */
+  /** The limit of the result, in bytes. */
   readonly maxSize: number;
   /**
-   * The request is to hold so many bytes, of what is compressed and what is inflated of it. False: there is no room, or nobody
-   * wants the result any more.
+   * Sets the bytes that the request holds, compressed and inflated. Returns false when there is no room, or when nobody wants the
+   * result any more.
    */
   readonly hold: (bytes: number) => boolean;
 }
@@ -32,11 +32,11 @@ const STREAMS = {
   either: createUnzip,
 } as const satisfies Record<CompressedForm, (options: { readonly chunkSize: number }) => unknown>;
 
-/** Each chunk is a journey to another thread and back, which costs as much as inflating some tens of kilobytes. */
+/** Each chunk travels to another thread and back. That costs as much as inflating some tens of kilobytes. */
 const LARGEST_CHUNK = 256 * 1024;
-/** Of the usual body, all fits into one chunk; of one that inflates to a thousand times its size, few are enough. */
+/** A usual body fits into one chunk, and a body that inflates to a thousand times its size needs few. */
 const CHUNK_TIMES_COMPRESSED = 64;
-/** Half of the threads that Node has for such work. */
+/** Half of Node's threads for such work. */
 const MOST_AT_ONCE = 2;
 
 type Done = (result: Buffer | InflateFault) => void;
@@ -44,7 +44,7 @@ type Done = (result: Buffer | InflateFault) => void;
 const waiting: (() => void)[] = [];
 let underWay = 0;
 
-/** Calls back, later, with what was compressed, all of it and nothing behind it, or with what is wrong. */
+/** Calls back later with the inflated bytes, or with a fault. The compressed data must be complete, and nothing may follow it. */
 export function inflateLater(compressed: Buffer, form: CompressedForm, limits: InflateLimits, done: Done): void {
   const ended: Done = (result) => {
     underWay--;
@@ -60,7 +60,7 @@ export function inflateLater(compressed: Buffer, form: CompressedForm, limits: I
 }
 
 function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: InflateLimits, done: Done): void {
-  // Whoever has waited may be wanted no more.
+  // During the wait, the client may have given up.
   if (!hold(compressed.length)) {
     setImmediate(done, { kind: 'no room' });
     return;
@@ -91,7 +91,7 @@ function inflate(compressed: Buffer, form: CompressedForm, { maxSize, hold }: In
     }
     startPaced(assemble(pieces, size, freeMemory), {
       done(whole) {
-        // Less than before: there is room.
+        // This is less than before, so there is room.
         hold(size);
         done(whole);
       },

@@ -1,11 +1,11 @@
-// What both protocols check and tell of log settings.
+// Checks and shows log settings for both protocols.
 
 import { invalidArg, TritonError } from '../errors.js';
 import type { LogSettings } from '../logger.js';
 
 const MAX_LEVEL = 2_147_483_647;
 
-/** Throws INVALID_ARG for a level that the log does not have, where Triton would turn verbose lines off. */
+/** Throws INVALID_ARG for a level that the log does not have. Triton would turn verbose lines off. */
 export function checkVerboseLevel(level: number | bigint): number {
   if (level <= MAX_LEVEL) return Number(level);
   throw invalidArg(`Unable to parse 'log_verbose_level', value is out of range [ 0, ${MAX_LEVEL} ], got: ${level}`);

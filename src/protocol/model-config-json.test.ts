@@ -62,6 +62,14 @@ it('leaves out what is only printed when it is set', () => {
   });
 });
 
+it('shows groups by shape as a parameter, since the message of a batcher has no field for them', () => {
+  const dynamicBatching = { ...MODEL.dynamicBatching!, groupByShape: true };
+  expect(modelConfigJson({ ...MODEL, dynamicBatching })).toEqual({
+    ...modelConfigJson(MODEL),
+    parameters: { group_by_shape: { string_value: 'true' } },
+  });
+});
+
 it('shows the batch axis in metadata, when there is one', () => {
   expect(modelMetadata(MODEL, ['1', '3'])).toEqual({
     name: 'text',

@@ -1,19 +1,30 @@
-// A model's configuration as the JSON of GET …/config: the ModelConfig message in proto's field names and declaration
-// order, defaults included, as Triton prints it (core/src/model_config_utils.cc, ModelConfigToJson).
+// Makes the JSON of GET …/config from a model's configuration: the ModelConfig message in proto's field names and
+// declaration order, defaults included, as Triton prints it (core/src/model_config_utils.cc, ModelConfigToJson).
 
 import { EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
 import type { CompleteDynamicBatcher, CompleteQueuePolicy } from '../model/complete-batcher.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { Datatype } from '../tensor/dtype.js';
+import { sequenceBatchingJson } from './sequence-batching-json.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
 /** The name that models of TSTriton report as their backend and platform. */
 export const BACKEND = 'tstriton';
 
-/** Plain data; also what the ModelConfig message of gRPC is made from. */
+/** The parameter for `groupByShape`, because Triton's own message of a batcher has no field for it. */
+export const GROUP_BY_SHAPE = 'group_by_shape';
+
+/** The parameter that names the endpoint of the OpenAI API. */
+export const OPENAI = 'openai';
+
+/** The parameter with the model's own route, `POST /path`. */
+export const ROUTE = 'route';
+
+/** Returns plain data. gRPC's ModelConfig message is made from it too. */
 export function modelConfigJson(config: CompleteModelConfig): JsonObject {
   const { file } = config;
+  const { parameters, ...fromFile } = file?.shown ?? {};
   const shown = (json: JsonObject) => ({ ...json, ...file?.shownTensors[json['name'] as string] });
   return {
     name: config.name,
@@ -34,6 +45,9 @@ export function modelConfigJson(config: CompleteModelConfig): JsonObject {
       eager_batching: false,
     },
     ...(config.dynamicBatching === undefined ? {} : { dynamic_batching: dynamicBatchingJson(config.dynamicBatching) }),
+    ...(config.sequenceBatching && {
+      sequence_batching: sequenceBatchingJson(config.sequenceBatching, (name) => file?.shownTensors[name]),
+    }),
     instance_group: [
       {
         name: `${config.name}_0`,
@@ -49,11 +63,23 @@ export function modelConfigJson(config: CompleteModelConfig): JsonObject {
     default_model_filename: '',
     cc_model_filenames: {},
     metric_tags: {},
-    parameters: {},
+    parameters: { ...(parameters as JsonObject | undefined), ...groupingJson(config), ...servedAtJson(config) },
     model_warmup: [],
     ...(config.decoupled ? { model_transaction_policy: { decoupled: true } } : {}),
     ...(config.responseCache ? { response_cache: { enable: true } } : {}),
-    ...file?.shown,
+    ...fromFile,
+  };
+}
+
+function groupingJson({ dynamicBatching }: CompleteModelConfig): JsonObject {
+  return dynamicBatching?.groupByShape ? { [GROUP_BY_SHAPE]: { string_value: 'true' } } : {};
+}
+
+/** Where the model is served beside the protocol's own paths. */
+function servedAtJson({ openai, route }: CompleteModelConfig): JsonObject {
+  return {
+    ...(openai !== undefined && { [OPENAI]: { string_value: openai } }),
+    ...(route !== undefined && { [ROUTE]: { string_value: `POST ${route}` } }),
   };
 }
 

@@ -1,4 +1,4 @@
-// A model's metadata as the JSON of GET /v2/models/M: what clients need to build requests.
+// Makes the JSON of GET /v2/models/M: the metadata that clients need to build requests.
 
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import { BACKEND } from './model-config-json.js';
@@ -7,7 +7,7 @@ export interface TensorMetadata {
   readonly name: string;
   /** `FP32`, `BYTES`, … */
   readonly datatype: string;
-  /** With the batch axis; -1 stands for any size. */
+  /** The shape with the batch axis. -1 stands for any size. */
   readonly shape: readonly number[];
 }
 

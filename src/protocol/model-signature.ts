@@ -1,5 +1,5 @@
-// What a client must know of a model before it can ask it: its tensors and whether they have a batch axis. A server
-// tells all of it at once in the model's configuration.
+// Reads the part of a model that a client needs before its first request: the tensors, and whether they have a batch
+// axis. A server gives both in the model's configuration.
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';

@@ -1,5 +1,5 @@
-// A protobuf message as plain data for users: members in camelCase, integers as numbers, enums as the names of their values,
-// members that were not set left out unless they have a default.
+// Turns a protobuf message into plain data for users. Members are in camelCase, integers are numbers, and enums are the
+// names of their values. Unset members without a default are left out.
 
 import type { Choice, Field, Kind, MessageType } from './protobuf/message-type.js';
 import type { Values } from './protobuf/values.js';

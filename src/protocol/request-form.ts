@@ -1,38 +1,41 @@
-// What both wires make of a request for inference, in two steps. The form can be read without a model. All else needs the
-// one model that the request then runs on: the request is completed for it.
+// Both protocols decode a request for inference in two steps. The first step reads its form, without a model. The second step
+// completes the request for the model that it runs on.
 
 import { invalidArg } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
-import type { PacedWork } from '../model/paced-work.js';
+import type { PacedWork } from '../pacing/paced-work.js';
 import type { SharedMemoryAccess } from '../model/shared-memory.js';
 import { type Datatype, DATATYPE_BYTE_SIZE, isDatatype } from '../tensor/dtype.js';
 
 export interface CompleteRequest {
   readonly request: ModelInferRequest;
-  /** How many classes are wanted of an output; undefined when none is to be classified. */
+  /** The number of classes for each classified output; undefined without such an output. */
   readonly classes?: ReadonlyMap<string, number | bigint> | undefined;
 }
 
 export interface RequestForm<Complete extends CompleteRequest = CompleteRequest> {
   /**
-   * Reads what depends on the model. Each call does so anew, since another model may have taken the place of the first.
-   * Tensors may be views of the message or of shared memory. Throws INVALID_ARG, and what `sharedMemory` throws.
+   * Reads the parts that depend on the model. Each call reads them anew, because another model may have replaced the
+   * first. Tensors may be views of the message or of shared memory. Throws INVALID_ARG, and the errors of
+   * `sharedMemory`.
    */
   complete(config: CompleteModelConfig, sharedMemory: SharedMemoryAccess): PacedWork<Complete>;
 }
 
-/** The name under which the core refuses a datatype that is none, in its own order of checks. No model declares it. */
+/** The core refuses an unknown datatype under this name, in its own order of checks. No model declares it. */
 const UNKNOWN_DATATYPE = '<invalid>' as Datatype;
 
-/** The datatype of that name, or Triton's name for what is none. */
+/** The datatype of that name, or a name for unknown ones, which Triton uses too. */
 export function inputDatatype(name: string): Datatype {
   return isDatatype(name) ? name : UNKNOWN_DATATYPE;
 }
 
 const MAX_INT64 = 9223372036854775807n;
 
-/** Throws INVALID_ARG when the elements or the bytes of a shape do not fit int64. Negative dimensions are refused by the core. */
+/**
+ * Throws INVALID_ARG when the elements or the bytes of a shape do not fit int64. The core refuses negative dimensions.
+ */
 export function checkTensorSize(name: string, dims: readonly (number | bigint)[], datatype: string): void {
   if (dims.some((dim) => dim < 0)) return;
   const shape = `invalid shape for input '${name}': shape [${dims.join(',')}]`;

@@ -1,5 +1,4 @@
-// The parameters of a request that are of the sequence extension, whose values both protocols have checked for their
-// kinds.
+// Collects the parameters of the sequence extension. Both protocols have checked the kinds of their values.
 
 import { TritonError } from '../errors.js';
 import type { RequestSequence } from '../model/request-sequence.js';
@@ -8,12 +7,12 @@ export const SEQUENCE_ID = 'sequence_id';
 export const SEQUENCE_START = 'sequence_start';
 export const SEQUENCE_END = 'sequence_end';
 
-/** All of them. */
+/** The names of all these parameters. */
 export const SEQUENCE_PARAMETERS: readonly string[] = [SEQUENCE_ID, SEQUENCE_START, SEQUENCE_END];
 
 const MAX_ID_BYTES = 128;
 
-/** Collects the fields in whatever order they come. */
+/** Collects the fields in any order. */
 export class SequenceFields {
   #id: RequestSequence['id'] = 0;
   start = false;
@@ -27,7 +26,7 @@ export class SequenceFields {
     this.#id = id;
   }
 
-  /** Undefined for a request that is of no sequence: its id is 0 or '', and it neither starts nor ends one. */
+  /** Undefined for a request outside a sequence: its id is 0 or '', and it neither starts nor ends one. */
   get sequence(): RequestSequence | undefined {
     const id = this.#id;
     if ((id === 0 || id === '') && !this.start && !this.end) return undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { InferenceStatistics } from '../core/statistics.js';
+import { InferenceStatistics } from '../core/scheduler/statistics.js';
 import { statisticsJson } from './statistics-json.js';
 
 const NONE = { count: 0, ns: 0 };

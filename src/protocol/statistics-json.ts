@@ -1,4 +1,4 @@
-// The statistics extension's answer: GET /v2/models/stats and …/stats of a model.
+// Makes the statistics extension's answer: GET /v2/models/stats and …/stats of a model.
 
 import type { BatchStatistics, ModelStatistics, ResponseStatistics } from '../model/model-statistics.js';
 

@@ -1,9 +1,9 @@
-// What both protocols check and tell of trace settings.
+// Checks and shows trace settings for both protocols.
 
 import { invalidArg, TritonError } from '../errors.js';
-import { TRACE_LEVELS, type TraceLevel, type TraceSettings } from '../model/traces.js';
+import { TRACE_LEVELS, type TraceLevel, type TraceSettings } from '../observability/traces.js';
 
-/** Throws INVALID_ARG when OFF is one of several. Names that are no level mean nothing, as in Triton. */
+/** Throws INVALID_ARG when OFF is one of several levels. Ignores unknown names, as Triton does. */
 export function parseTraceLevels(names: readonly string[]): readonly TraceLevel[] {
   if (names.length > 1 && names.includes('OFF')) throw invalidArg("Expect only one trace level 'OFF' is specified");
   const levels = TRACE_LEVELS.filter((level) => names.includes(level));
@@ -14,7 +14,7 @@ export function traceFileIsFixed(): TritonError {
   return new TritonError('UNSUPPORTED', 'trace file location can not be updated through network protocol');
 }
 
-/** The settings by the names of the protocol: numbers are text. */
+/** The settings by the names of the protocol. Numbers are text. */
 export function traceSettingsJson({
   mode,
   file,
@@ -27,26 +27,26 @@ export function traceSettingsJson({
     trace_level: level,
     trace_rate: String(rate),
     trace_count: String(count),
-    // There are no files in the other mode.
+    // The other mode has no files.
     ...(mode === 'triton' ? { log_frequency: String(logFrequency), trace_file: file } : {}),
     trace_mode: mode,
   };
 }
 
-// The numbers of trace settings, which both protocols carry as text. The texts are Triton's (server/src/http_server.cc,
-// HandleTrace), which however takes 12x for 12 and -1 for the largest rate: here a text is a number or refused.
+// Both protocols carry the numbers of trace settings as text. The error texts are Triton's (server/src/http_server.cc,
+// HandleTrace). Triton reads 12x as 12, and -1 as the largest rate; here such texts are refused.
 
 const MAX_UINT32 = 4_294_967_295;
 const MAX_INT32 = 2_147_483_647;
 
-/** trace_rate or log_frequency. Throws INVALID_ARG. */
+/** Reads trace_rate or log_frequency. Throws INVALID_ARG. */
 export function parseTraceUnsigned(setting: string, text: string): number {
   const value = integerOf(setting, text);
   if (value > MAX_UINT32 || value < 0) throw outOfRange(setting, text, 0, MAX_UINT32);
   return value;
 }
 
-/** trace_count. Throws INVALID_ARG; `gap` is what the protocol has between the colon and the text. */
+/** Reads trace_count. Throws INVALID_ARG. `gap` is the protocol's text between the colon and the value. */
 export function parseTraceCount(text: string, gap: '' | ' '): number {
   const setting = 'trace_count';
   const value = integerOf(setting, text);

@@ -9,8 +9,6 @@ const REFUSED: Readonly<Record<string, string>> = {
   runtime: 'there is one runtime for each backend',
   batch_input: 'the server makes no inputs of its own; the callable can read `requests`',
   batch_output: 'the server scatters no outputs by their batch; the callable can return a result for each request',
-  sequence_batching:
-    'there is no sequence batcher: requests of sequences are batched as all others, and the callable reads their id, start and end',
   ensemble_scheduling: "there are no ensembles: a callable calls other models by its context's `models`",
   cc_model_filenames: 'there is no GPU to choose a file by',
   metric_tags: 'the metrics of a model have no further labels',

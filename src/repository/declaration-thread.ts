@@ -1,5 +1,5 @@
-// Entry of the thread that imports a model's module to see what it declares. A thread of its own, because a module may do
-// anything when it is imported, and because a changed one is only loaded again where nothing of it has been loaded.
+// Entry of the thread that imports a model's module to read its declaration. It is a thread of its own because a module may do
+// anything when it is imported. Also, a changed module is loaded again only where nothing of it has been loaded.
 
 import { parentPort, workerData } from 'node:worker_threads';
 

@@ -2,11 +2,12 @@
 
 import { invalidArg } from '../errors.js';
 import type { ExportedBinding } from '../host/load-callable-module.js';
-import { checkMembers } from '../model/check.js';
+import { checkMembers } from '../checks/check.js';
 import type { ModelSpec } from '../model/callable.js';
 import type { CompleteTensorSpec } from '../model/complete-model-config.js';
 import { completeSignature } from '../model/complete-signature.js';
 import type { ModelConfig } from '../model/model-config.js';
+import { servedSpecs } from '../model/served-specs.js';
 import type { ModelWarmup } from '../model/model-warmup.js';
 import { DTYPES, parseDtype } from '../tensor/dtype.js';
 
@@ -16,6 +17,8 @@ export interface Declaration {
   /** Whether callables get the inputs by position too. */
   readonly listsInputs: boolean;
   readonly strict: boolean;
+  /** Where clients find the model, and what it is for. */
+  readonly shown: Pick<ModelSpec, 'route' | 'description' | 'openai'>;
   readonly config: ModelConfig;
   readonly decoupled: boolean;
   readonly batching: boolean;
@@ -30,7 +33,7 @@ export function declarationOf(
 ): Declaration {
   const { name, version } = folder;
   const spec = { modelName: name, ...binding } as unknown as ModelSpec;
-  const { inputs, outputs, decoupled, batching, maxBatchSize } = completeSignature(spec);
+  const { decoupled, batching, maxBatchSize, ...signature } = completeSignature(spec);
   if (spec.modelName !== name) {
     throw invalidArg(
       `unexpected directory name '${name}' for model '${spec.modelName}', directory name must equal model name`,
@@ -45,11 +48,17 @@ export function declarationOf(
     throw invalidArg(
       `the module of model '${name}' declares a versionPolicy; in a model repository it belongs into config.pbtxt`,
     );
+  const where = `model '${name}'`;
   return {
-    inputs,
-    outputs,
+    inputs: servedSpecs(spec.inputs, signature.inputs, 'input', where),
+    outputs: servedSpecs(spec.outputs, signature.outputs, 'output', where),
     listsInputs: Array.isArray(spec.inputs),
     strict: spec.strict ?? false,
+    shown: {
+      ...(spec.route !== undefined && { route: spec.route }),
+      ...(spec.description !== undefined && { description: spec.description }),
+      ...(spec.openai !== undefined && { openai: spec.openai }),
+    },
     config: { ...config, ...(config.modelWarmup && { modelWarmup: config.modelWarmup.map(plainWarmup) }) },
     decoupled,
     batching,

@@ -5,6 +5,8 @@ import { basename, join } from 'node:path';
 
 import { invalidArg } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
+import type { OpenAiEndpoint } from '../model/openai.js';
+import { OPENAI } from '../protocol/model-config-json.js';
 import { isClassified, type Dtype, DTYPES } from '../tensor/dtype.js';
 import { datatypeOfConfig } from '../protocol/model-signature.js';
 import { type BackendName, chooseBackend } from './backend.js';
@@ -12,6 +14,7 @@ import { codeRefused } from './given-files.js';
 import { type ModelFolder, pathInside } from './model-folder.js';
 import { moduleModel } from './module-model.js';
 import { onnxFileModel } from './onnx-file-model.js';
+import { readSequenceBatching } from './read-sequence-batching.js';
 import type { VersionFiles, VersionModel } from './version-model.js';
 import { fileConfigOf, type WrittenConfig } from './written-config.js';
 
@@ -57,9 +60,12 @@ export async function readFolderModel(
     isStrict,
     signal,
   };
-  const model = await MODELS[backend](written, files);
+  const sequenceBatching = await readSequenceBatching(folder, written);
+  const model = await MODELS[backend]({ ...written, sequenceBatching }, files);
+  const openai = written.parameters[OPENAI] as OpenAiEndpoint | undefined;
   return {
-    model,
+    // The binding checks its value.
+    model: openai === undefined ? model : { ...model, openai },
     more: {
       parameters: written.parameters,
       file: fileConfigOf(written, { backend, platform: PLATFORMS[backend], filename: basename(path) }),

@@ -1,4 +1,4 @@
-// The files of a model that a client gives for a load, `file:1/model.onnx`: written into a folder of their own, which is the
+// The files of a model that a client gives for a load, `file:1/model.onnx`. They go into a folder of their own, which is the
 // model's for that load, as in Triton. Code is not taken over the wire.
 
 import { mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';

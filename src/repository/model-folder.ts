@@ -1,4 +1,4 @@
-// A model's folder as it is now: its configuration's text, its versions, and what tells one state of it from another. No path
+// The present state of a model's folder: its configuration's text, its versions, and a text that changes with its files. No path
 // leaves the repository: links that lead out of it are refused.
 
 import { readdir, readFile, realpath, stat } from 'node:fs/promises';
@@ -6,7 +6,7 @@ import { basename, isAbsolute, join, relative, sep } from 'node:path';
 
 import { invalidArg, TritonError } from '../errors.js';
 
-/** Longer ones are no configurations. */
+/** A longer file is not a configuration. */
 const LARGEST_CONFIG = 1024 * 1024;
 /** A folder of more files is none of a model. */
 const MOST_FILES = 10_000;
@@ -54,14 +54,14 @@ async function readConfig(path: string): Promise<string> {
   }
 }
 
-/** What is wrong with a file that is in protobuf's text format, after Triton's words. */
+/** The error for a bad file in protobuf's text format, in Triton's words. */
 export function failedText(path: string, reason: string): TritonError {
   return invalidArg(`failed to read text proto from ${path}: ${reason}`);
 }
 
 /**
  * The path of something in a folder of a repository, without links. Rejects with INVALID_ARG for a name that leads out of the
- * folder, a link that leads out of the repository, and what is not there.
+ * folder, a link that leads out of the repository, and a path that does not exist.
  */
 export async function pathInside(repository: string, folder: string, name: string): Promise<string> {
   if (name === '' || isAbsolute(name) || name.includes('\0') || name.split(/[/\\]/).includes('..')) {

@@ -1,4 +1,4 @@
-// The names of what lies in model repositories: every folder in one of them is a model.
+// The names of the models in model repositories: every folder in a repository is a model.
 
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,7 +26,7 @@ function isFolder(path: string): boolean {
   try {
     return statSync(path).isDirectory();
   } catch (error) {
-    // Links that lead nowhere, or to themselves, are none. Of what cannot be looked at the model's reader says why.
+    // Links that lead nowhere, or to themselves, are not folders. Other failures count as folders: the model's reader reports the reason.
     return !NOWHERE.has((error as NodeJS.ErrnoException).code);
   }
 }

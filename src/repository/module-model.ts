@@ -56,6 +56,7 @@ export async function moduleModel(
     inputs: declaration.listsInputs ? inputs : Object.fromEntries(inputs.map((input) => [input.name, input])),
     outputs: declaration.outputs.map((output) => ({ ...plainSpec(output), ...labelled(output.name, labels) })),
     strict: declaration.strict,
+    ...declaration.shown,
     config: merged(written, declaration, findInputFile),
   };
 }
@@ -93,14 +94,18 @@ function specOf({ name, data_type: dataType, dims, optional = false }: TensorJso
   return { name, dtype: dtypeOf(dataType), shape: dims.map(Number), ...(optional ? { optional } : {}) };
 }
 
-function plainSpec({
-  name,
-  dtype,
-  shape,
-  optional,
-  labels,
-}: CompleteTensorSpec): TensorSpec & { readonly name: string } {
-  return { name, dtype, shape, ...(optional ? { optional } : {}), ...(labels === undefined ? {} : { labels }) };
+function plainSpec(spec: CompleteTensorSpec): TensorSpec & { readonly name: string } {
+  const { name, dtype, shape, optional, labels, contentEncoding, description, boxes } = spec;
+  return {
+    name,
+    dtype,
+    shape,
+    ...(optional && { optional }),
+    ...(labels && { labels }),
+    ...(contentEncoding && { contentEncoding }),
+    ...(description && { description }),
+    ...(boxes && { boxes }),
+  };
 }
 
 function labelled(name: string, labels: VersionFiles['labels']) {
@@ -115,7 +120,7 @@ function dtypeOf(dataType: string): Dtype {
   return (Object.keys(DTYPES) as Dtype[]).find((dtype) => DTYPES[dtype].datatype === datatype)!;
 }
 
-/** Where a configuration has inputs, or outputs, they are those of the model, in any order. */
+/** Inputs or outputs in a configuration must match the model's, in any order. */
 function checkTensors(
   kind: 'input' | 'output',
   given: readonly TensorJson[],

@@ -31,7 +31,7 @@ export function onnxFileModel(
   const { name, json, instanceCount } = written;
   if (json.model_transaction_policy?.decoupled === true)
     throw refused('model_transaction_policy.decoupled', name, 'an ONNX model gives one answer to a request');
-  const signature = readOnnxSignature(path);
+  const signature = visibleTensors(readOnnxSignature(path), written);
   const isComplete = json.input.length > 0 && json.output.length > 0;
   if (!isComplete && isStrict)
     throw invalidArg(
@@ -53,8 +53,12 @@ export function onnxFileModel(
     count: instanceCount,
     shapes,
     ...(json.output.length === 0 ? {} : { outputs: json.output.map((output) => output.name) }),
-    // The first dimension of a shape that is not to be batched stays as it is.
-    config: { batching: maxBatchSize > 0, ...(maxBatchSize > 0 ? { maxBatchSize } : {}) },
+    // Without batching, the first dimension of a shape stays unchanged.
+    config: {
+      batching: maxBatchSize > 0,
+      ...(maxBatchSize > 0 ? { maxBatchSize } : {}),
+      ...(written.sequenceBatching && { sequenceBatching: written.sequenceBatching }),
+    },
     ...sessionOptions(written),
   });
   const reshapes = Object.fromEntries(
@@ -74,11 +78,28 @@ export function onnxFileModel(
       isolateFailures: own.isolateFailures ?? false,
       ...config,
       // Triton completes it as well.
-      ...(!isComplete && maxBatchSize > 1 && json.dynamic_batching === undefined ? { batcher: {} } : {}),
+      ...(!isComplete && maxBatchSize > 1 && json.dynamic_batching === undefined && json.sequence_batching === undefined
+        ? { batcher: {} }
+        : {}),
     },
     inferFunc: instanceGroup(inferFunc.url, {
       args: (inferFunc.args as readonly OnnxInstanceArgs[]).map((args): OnnxInstanceArgs => ({ ...args, reshapes })),
     }),
+  };
+}
+
+/**
+ * The tensors of the file that clients see: no states, and no inputs that the sequence batcher makes. Clients get the output of a
+ * state that the configuration declares as an output too.
+ */
+function visibleTensors({ inputs, outputs }: OnnxSignature, { json }: WrittenConfig): OnnxSignature {
+  const { state = [], control_input: controls = [] } = json.sequence_batching ?? {};
+  const hiddenInputs = [...state.map((each) => each.input_name), ...controls.map((each) => each.name)];
+  const declared = json.output.map((each) => each.name);
+  const hiddenOutputs = state.map((each) => each.output_name).filter((name) => !declared.includes(name));
+  return {
+    inputs: inputs.filter((value) => !hiddenInputs.includes(value.name)),
+    outputs: outputs.filter((value) => !hiddenOutputs.includes(value.name)),
   };
 }
 

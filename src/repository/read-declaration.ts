@@ -4,8 +4,9 @@ import { Worker } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import { runningTsx } from '../host/running-tsx.js';
+import { threadFlags } from '../host/thread-flags.js';
 import { receiveFailure, type SentFailure } from '../link/sent-error.js';
-import { unlessInterrupted } from '../model/interrupted-load.js';
+import { unlessInterrupted } from '../lifecycle/interrupted-load.js';
 import type { Declaration } from './declaration.js';
 
 export interface DeclarationRequest {
@@ -32,7 +33,7 @@ export async function readDeclaration(
   const data: DeclarationRequest = { ...request, tsx: runningTsx() };
   const worker = new Worker(new URL('./declaration-thread.js', import.meta.url), {
     workerData: data,
-    execArgv: [],
+    execArgv: threadFlags(),
     name: `${request.name}-declaration`,
   });
   let timer: NodeJS.Timeout | undefined;

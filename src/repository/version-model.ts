@@ -1,4 +1,4 @@
-// What a backend makes of one version of a model, and what it makes it from.
+// The model that a backend makes of one version, and the files that it makes it from.
 
 import type { BoundModel } from '../model/bound-model.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';

@@ -5,7 +5,7 @@ import { invalidArg } from '../errors.js';
 import { type ModelFolder, readModelFolder, stateOf } from './model-folder.js';
 import { chosenVersions, readGivenConfig, readWrittenConfig, type WrittenConfig } from './written-config.js';
 
-/** A model as it is to be served. */
+/** A model to serve. */
 export interface WantedModel {
   readonly folder: ModelFolder;
   readonly written: WrittenConfig;
@@ -13,7 +13,7 @@ export interface WantedModel {
   readonly states: ReadonlyMap<number, string>;
 }
 
-/** `repositories` are those that the model lies in, `config` what a client gives in the place of its own. Throws INVALID_ARG. */
+/** `repositories` hold the model. `config` is a client's configuration in place of its own. Throws INVALID_ARG. */
 export async function readWantedModel(
   name: string,
   repositories: readonly string[],

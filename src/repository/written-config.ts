@@ -3,7 +3,8 @@
 
 import { invalidArg, TritonError } from '../errors.js';
 import type { FileConfig } from '../model/complete-model-config.js';
-import type { ModelConfig } from '../model/model-config.js';
+import type { DynamicBatcher, ModelConfig } from '../model/model-config.js';
+import type { SequenceBatching } from '../model/sequence-batching.js';
 import { servedVersions, type VersionPolicy } from '../model/version-policy.js';
 import {
   batcherOf,
@@ -16,14 +17,16 @@ import {
   versionPolicyOf,
   warmupOf,
 } from '../protocol/config-message.js';
+import { GROUP_BY_SHAPE } from '../protocol/model-config-json.js';
 import type { JsonValue } from '../protocol/protobuf/message-json.js';
+import { shownState } from '../protocol/sequence-batching-json.js';
 import { TextFormatError } from '../protocol/text-format/tokens.js';
 import { checkConfig } from './check-config.js';
 import { failedText } from './model-folder.js';
 
 /** Triton's, where a configuration has none. */
 const LATEST: VersionPolicy = { latest: { numVersions: 1 } };
-/** Longer ones are no configurations. */
+/** A longer text is not a configuration. */
 const LONGEST_JSON = 256 * 1024;
 
 export interface WrittenConfig {
@@ -33,6 +36,8 @@ export interface WrittenConfig {
   readonly versionPolicy: VersionPolicy;
   readonly instanceCount: number;
   readonly parameters: Readonly<Record<string, string>>;
+  /** Includes the contents of files beside the configuration; undefined before they are read. */
+  readonly sequenceBatching?: SequenceBatching | undefined;
 }
 
 /** The configuration that a file says; undefined: there is none. Throws INVALID_ARG with the place in the file. */
@@ -79,7 +84,7 @@ function written(json: ConfigJson, name: string): WrittenConfig {
   };
 }
 
-/** Those of a folder's versions that are served. Throws INVALID_ARG when there is none. */
+/** The versions in a folder that are served. Throws INVALID_ARG when there is none. */
 export function chosenVersions({ name, versionPolicy }: WrittenConfig, versions: readonly number[]): readonly number[] {
   const served = servedVersions(versionPolicy, versions);
   if (served.size > 0) return versions.filter((version) => served.has(version));
@@ -87,11 +92,11 @@ export function chosenVersions({ name, versionPolicy }: WrittenConfig, versions:
 }
 
 /**
- * The options that a configuration gives a model, which its backend adds its own to. `maxBatchSize` is what it comes to; 0 for no
+ * The options that a configuration gives a model, which its backend adds its own to. `maxBatchSize` is the final value; 0 for no
  * batch axis.
  */
 export function optionsOf(
-  { json, versionPolicy }: WrittenConfig,
+  { json, versionPolicy, sequenceBatching }: WrittenConfig,
   maxBatchSize: number,
   findFile: FindInputFile,
 ): ModelConfig {
@@ -101,11 +106,20 @@ export function optionsOf(
   return {
     batching: maxBatchSize > 0,
     ...(maxBatchSize > 0 ? { maxBatchSize } : {}),
-    batcher: batching === undefined ? null : batcherOf(batching),
+    batcher: batching === undefined ? null : { ...batcherOf(batching), ...groupingOf(json) },
+    ...(sequenceBatching && { sequenceBatching }),
     responseCache: cache?.enable ?? false,
     versionPolicy,
     modelWarmup: json.model_warmup.map((warmup) => warmupOf(warmup, findFile)),
   };
+}
+
+function groupingOf({ parameters }: ConfigJson): Pick<DynamicBatcher, 'groupByShape'> {
+  const text = parameters[GROUP_BY_SHAPE]?.string_value;
+  if (text === undefined) return {};
+  if (text !== 'true' && text !== 'false')
+    throw invalidArg(`parameter '${GROUP_BY_SHAPE}' must be 'true' or 'false', got ${JSON.stringify(text)}`);
+  return { groupByShape: text === 'true' };
 }
 
 const DEFAULT_GROUP = {
@@ -148,7 +162,12 @@ export function fileConfigOf(
       parameters: json.parameters,
       model_warmup: warmups,
     },
-    shownTensors: Object.fromEntries([...json.input, ...json.output].map((tensor) => [tensor.name, shownOf(tensor)])),
+    shownTensors: {
+      ...Object.fromEntries([...json.input, ...json.output].map((tensor) => [tensor.name, shownOf(tensor)])),
+      ...Object.fromEntries(
+        (json.sequence_batching?.state ?? []).map((state) => [state.input_name, shownState(state)]),
+      ),
+    },
   };
 }
 

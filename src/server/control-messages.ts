@@ -1,17 +1,17 @@
-// What the user's thread and the server's thread ask of each other, and the answers: calls with numbers, a few in a
-// server's life. Requests for inference do not pass here.
+// Declares the calls between the user's thread and the server's thread, and their answers. Calls have numbers, and a
+// server makes only a few in its life. Requests for inference take another way.
 
 import type { MessagePort } from 'node:worker_threads';
 
-import type { LoadParameters } from '../core/inference-server.js';
+import type { LoadParameters } from '../core/client-loads.js';
 import type { SentFailure } from '../link/sent-error.js';
 import type { LogEntry, LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
-import type { EndedTrace } from '../model/traces.js';
+import type { EndedTrace } from '../observability/traces.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 
-/** What the server's thread starts with. */
+/** The start data of the server's thread. */
 export interface ServerThreadData {
   readonly options: ServerOptions;
   /** See `OwnerPulse`. */
@@ -21,16 +21,19 @@ export interface ServerThreadData {
 export type ControlCall =
   | { readonly kind: 'start' }
   | { readonly kind: 'started' }
-  /** `model` stands for it when the server asks for its instances. `again`, where a server before this one had it. */
+  /**
+   * `model` is the number by which the server asks for its instances. `again` is set where a server before this one had
+   * the model.
+   */
   | {
       readonly kind: 'load';
       readonly config: CompleteModelConfig;
       readonly model: number;
       readonly again?: LoadedBefore | undefined;
-      /** A client asked for it: it is loaded though it may be said that clients do that. */
+      /** A client asked for the load: the model is loaded even in explicit mode. */
       readonly now?: boolean;
     }
-  /** Models that could not even be bound. */
+  /** Models that could not be bound. */
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
   | { readonly kind: 'unload'; readonly config: CompleteModelConfig }
@@ -39,17 +42,17 @@ export type ControlCall =
   | { readonly kind: 'watch signals'; readonly times: StopTimes }
   | { readonly kind: 'stop'; readonly times: StopTimes };
 
-/** How a model was when its server died. */
+/** The state of a model when its server died. */
 export interface LoadedBefore {
   readonly isLoaded: boolean;
-  /** What it was loaded with, unless that was what it was bound with. */
+  /** The configuration of the load; undefined for the bound one. */
   readonly override: CompleteModelConfig | undefined;
 }
 
 /** The server's end of an instance. */
 export interface InstancePort {
   readonly port: MessagePort;
-  /** Of an instance in a thread of its own, which can be ended: its number within the model. */
+  /** The number within the model of an instance in a thread of its own. Such a thread can be ended. */
   readonly thread: number | undefined;
 }
 
@@ -68,13 +71,13 @@ export interface ControlReply {
   readonly error?: SentFailure | undefined;
 }
 
-/** A client changed what is logged. */
+/** A client changed the log settings. */
 export interface LogSettingsNotice {
   readonly kind: 'log settings';
   readonly settings: LogSettings;
 }
 
-/** What the server says in its log, where a logger of the user's thread gets it. */
+/** An entry of the log: of the server's thread for a logger in the user's, or of the user's thread for the page. */
 export interface LogNotice {
   readonly kind: 'log';
   readonly entry: LogEntry;
@@ -86,7 +89,10 @@ export interface TracesNotice {
   readonly ended: readonly EndedTrace[];
 }
 
-/** The server wants something of the user's thread: a model's instances, for it is loaded now, or their end; or a model itself. `opening` stands for the load. */
+/**
+ * A request of the server to the user's thread: to open a model's instances for a load, to close them, or to load a
+ * model. `opening` is the number of the load.
+ */
 export interface HostRequest {
   readonly kind: 'host';
   readonly id: number;
@@ -95,13 +101,13 @@ export interface HostRequest {
         readonly kind: 'open';
         readonly model: number;
         readonly opening: number;
-        /** What it is loaded with, unless that is what it was bound with. */
+        /** The configuration of this load; undefined for the bound one. */
         readonly config: CompleteModelConfig | undefined;
       }
     | { readonly kind: 'close'; readonly opening: number }
     /** Asks for nothing but an answer. */
     | { readonly kind: 'ping' }
-    /** A client wants a model of a folder to be loaded; `ready` are the versions that are. */
+    /** A client wants to load a model of a folder; `ready` lists the ready versions. */
     | {
         readonly kind: 'load folder';
         readonly name: string;
@@ -110,7 +116,7 @@ export interface HostRequest {
       };
 }
 
-/** The thread of an instance is to be ended, and started again. */
+/** Asks for the end and the restart of an instance's thread. */
 export interface EndInstanceNotice {
   readonly kind: 'end instance';
   readonly opening: number;
@@ -118,14 +124,22 @@ export interface EndInstanceNotice {
   readonly reason: string;
 }
 
-/** A model is ready, or is not any more. */
+/** A model has become ready, or has stopped being ready. */
 export interface ReadinessNotice {
   readonly kind: 'readiness';
   readonly model: number;
   readonly isReady: boolean;
 }
 
-/** The answer to that; `ports`: one per instance of a model that was opened. */
+/** The link to another process's server was lost, or is there again. */
+export interface LinkNotice {
+  readonly kind: 'link';
+  readonly isThere: boolean;
+  /** Why it was lost. */
+  readonly error?: SentFailure | undefined;
+}
+
+/** The answer to a `HostRequest`; `ports` has one port per instance of an opened model. */
 export interface HostReply {
   readonly kind: 'hosted';
   readonly id: number;
@@ -135,9 +149,16 @@ export interface HostReply {
   readonly error?: SentFailure | undefined;
 }
 
-/** What the user's thread says. */
-export type UserMessage = ControlRequest | HostReply;
+/** A message of the user's thread. */
+export type UserMessage = ControlRequest | HostReply | LogNotice;
 
-/** What the server's thread says. */
+/** A message of the server's thread. */
 export type ServerMessage =
-  ControlReply | LogNotice | LogSettingsNotice | TracesNotice | HostRequest | EndInstanceNotice | ReadinessNotice;
+  | ControlReply
+  | LogNotice
+  | LogSettingsNotice
+  | TracesNotice
+  | HostRequest
+  | EndInstanceNotice
+  | ReadinessNotice
+  | LinkNotice;

@@ -1,13 +1,13 @@
-// The models of the model repositories, in the user's thread: reads their folders, binds what is there, replaces what has
-// changed, unbinds what is gone. One model that is broken keeps no other from being served, and a state of it that does not load
+// Manages the models of the model repositories in the user's thread. It reads their folders, binds new models, replaces
+// changed ones and unbinds removed ones. A broken model does not affect the others, and a state that does not load
 // leaves the last one serving.
 
 import { loadFailed } from '../core/load-failures.js';
-import type { LoadParameters } from '../core/inference-server.js';
+import type { LoadParameters } from '../core/client-loads.js';
 import { invalidArg, TritonError } from '../errors.js';
-import type { Logger } from '../model/logger.js';
+import type { Logger } from '../observability/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
-import { Turns } from '../model/turns.js';
+import { Turns } from '../lifecycle/turns.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
 import { modelNamesIn } from '../repository/model-names.js';
@@ -18,25 +18,25 @@ import type { ModelBindings } from './model-bindings.js';
 
 export interface FolderModelsOptions {
   readonly repositories: readonly string[];
-  /** Those that are loaded without a client's asking; undefined: all of them. */
+  /** Models that are loaded without a client's request; undefined for all of them. */
   readonly names: readonly string[] | undefined;
   readonly disableAutoCompleteConfig: boolean;
   readonly bindings: ModelBindings;
-  /** What is refused of a model by the server's own options. Throws INVALID_ARG. */
+  /** Refuses a model that does not fit the server's own options. Throws INVALID_ARG. */
   readonly check: (binding: ModelBinding) => void;
-  /** Fires when the server stops: what is read and loaded ends. */
+  /** Fires when the server stops; reading and loading then end. */
   readonly signal: () => AbortSignal;
-  /** Where there is a server, its log. */
+  /** The server's log; undefined without a server. */
   readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
 }
 
-/** At once: each may start a thread. */
+/** The most models read at once, because each may start a thread. */
 const MOST_AT_ONCE = 4;
 
 export class FolderModels {
   readonly #options: FolderModelsOptions;
   readonly #known = new Map<string, KnownModel>();
-  /** What happens to each model. */
+  /** Changes of each model, in turn. */
   readonly #turns = new Turns();
   #polling: Promise<void> = Promise.resolve();
 
@@ -49,14 +49,14 @@ export class FolderModels {
     return this.#turns.busy;
   }
 
-  /** What could not be bound, as the index shows it. */
+  /** Models that could not be bound, as lines of the index. */
   get broken(): readonly RepositoryModel[] {
     return [...this.#known].flatMap(([name, model]) => model.broken(name));
   }
 
   /**
-   * Looks at all folders: what is new, has changed or is gone since the last time, and `again` at what failed then. Rejects when a
-   * repository cannot be read.
+   * Brings all models to the state of their folders. With `again` it also retries versions that failed the last time.
+   * Rejects when a repository cannot be read.
    */
   poll({ again = false }: { readonly again?: boolean } = {}): Promise<void> {
     this.#polling = this.#polling.catch(() => undefined).then(() => this.#poll(again));
@@ -96,7 +96,7 @@ export class FolderModels {
     this.#model(name).failure = notPolled(name, 'no model repository has a folder of that name');
   }
 
-  /** Brings a model to what its folder holds. Rejects with what is wrong with it. */
+  /** Brings a model to the state of its folder. Rejects with the reason when that fails. */
   async #refresh(name: string, repositories: readonly string[], again: boolean): Promise<void> {
     this.#options.signal().throwIfAborted();
     if (repositories.length === 0) return this.#remove(name);
@@ -107,7 +107,7 @@ export class FolderModels {
       known.failure = undefined;
     } catch (thrown) {
       const error = TritonError.from(thrown);
-      // Not every time again.
+      // The same failure is logged only once.
       if (known.failure?.message !== error.message) this.#log(name, error);
       known.failure = error;
       throw error;
@@ -119,8 +119,8 @@ export class FolderModels {
   }
 
   /**
-   * Loads a model for a client as it lies in its folder now, or as the client gives it; versions that are ready and unchanged stay
-   * as they are. False when no folder has it, and the client brings none. Rejects in Triton's words.
+   * Loads a model for a client, from its folder or from the client's own files. Versions that are ready and unchanged
+   * stay. Resolves to false when neither a folder nor the client has the model. Rejects in Triton's words.
    */
   load(name: string, { config, files }: LoadParameters, ready: readonly string[]): Promise<boolean> {
     return this.#turns.take(name, async () => {
@@ -128,7 +128,7 @@ export class FolderModels {
       const repositories = this.#places().get(name) ?? [];
       const bringsFiles = Object.keys(files).length > 0;
       if (isBound || (repositories.length === 0 && !bringsFiles)) {
-        // A model that is in its folder no more is no more to be loaded.
+        // A model without its folder can no longer be loaded.
         if (!isBound && this.#known.has(name)) await this.#remove(name);
         return false;
       }
@@ -143,7 +143,7 @@ export class FolderModels {
         await given?.remove();
         const error = given?.told(thrown) ?? TritonError.from(thrown);
         known.failure = error;
-        // What nobody has wanted before but this client, who is told, is no reason not to be ready.
+        // Only this client asked for the model, and it reads the error. So the failure does not affect readiness.
         if (isNew) this.#known.delete(name);
         this.#log(name, error);
         throw notPolled(name, error.message);
@@ -165,23 +165,26 @@ export class FolderModels {
     });
   }
 
-  /** Nothing serves any more: removes what clients have brought. */
+  /** Removes the files that clients brought, after the server's end. */
   async close(): Promise<void> {
     await this.#polling.catch(() => undefined);
     await this.#turns.idle();
-    // They are not there for the next run.
+    // The next run does not have these models.
     const brought = [...this.#known].filter(([, { files }]) => files !== undefined);
     for (const [name] of brought) await this.#remove(name);
   }
 
-  /** Throws INVALID_ARG where the name is the program's. */
+  /** Throws INVALID_ARG when the program itself binds the name. */
   #read(name: string, repositories: readonly string[], config?: string): Promise<WantedModel> {
     if (repositories.length < 2 && this.#isOfProgram(name))
       throw invalidArg(`a model of that name is bound by the program; give the folder another name`);
     return readWantedModel(name, repositories, config);
   }
 
-  /** Has the given versions served, then the others no more. Rejects with what failed; the others stay then. */
+  /**
+   * Serves the given versions, and then unbinds the others. When one fails, rejects with the reason and leaves the
+   * others.
+   */
   async #serve(
     { folder, written, states }: WantedModel,
     changed: readonly (readonly [version: number, state: string])[],
@@ -191,7 +194,7 @@ export class FolderModels {
     const { versions } = this.#model(name);
     const signal = this.#options.signal();
     const failures = new Map<number, TritonError>();
-    // The highest one has the policy that counts.
+    // The highest version comes first, because its policy counts.
     for (const [version, state] of changed.toSorted(([a], [b]) => b - a)) {
       let binding = versions.get(version)?.binding;
       let failure: TritonError | undefined;
@@ -201,7 +204,7 @@ export class FolderModels {
         const { model, more } = await readFolderModel(folder, written, { version, isStrict, isGiven, signal });
         const next = new ModelBinding(model, more);
         this.#options.check(next);
-        // A place stays taken by what did not load at first, so that the index tells why.
+        // A first version that did not load stays bound, so that the index shows the reason.
         const isFirst = binding === undefined;
         if (isFirst) versions.set(version, { state, binding: (binding = next), failure: undefined });
         await this.#options.bindings.put(next, { now });
@@ -231,7 +234,7 @@ export class FolderModels {
   async #unbind(binding: ModelBinding): Promise<void> {
     const { name, version } = binding.config;
     const { bindings } = this.#options;
-    // The program may have done it.
+    // The program may have unbound it already.
     if (bindings.find(name, version).length > 0) await bindings.remove(name, version);
   }
 
@@ -261,7 +264,7 @@ function notPolled(name: string, reason: string): TritonError {
   return invalidArg(`failed to load '${name}', failed to poll from model repository: ${reason}`);
 }
 
-/** Does something to all of them, a few at a time. */
+/** Applies the action to all items, a few at a time. */
 async function inTurns<T>(items: readonly T[], action: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const lane = async () => {

@@ -1,9 +1,9 @@
-// The models of a server in a thread of its own, as the user's thread hosts them: what the server's thread asks for by
-// number, and what of them lives on when that thread dies.
+// Hosts in the user's thread the models of a server that has a thread of its own. It serves that thread's requests by
+// number, and keeps callables and instance threads when that thread dies.
 
 import { MessageChannel } from 'node:worker_threads';
 
-import type { FoldersOfModels } from '../core/inference-server.js';
+import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelHost } from '../link/channel-host.js';
@@ -12,7 +12,7 @@ import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
-import { instanceLogger } from '../model/logger.js';
+import { instanceLogger } from '../observability/logger.js';
 import type {
   EndInstanceNotice,
   HostReply,
@@ -27,11 +27,11 @@ import type { ServerWorker } from './server-worker.js';
 
 interface KnownModel {
   readonly model: HostedModel;
-  /** Whether it did not load. */
+  /** Whether the model failed to load. */
   failed: boolean;
 }
 
-/** An opening that the server's thread asked for. */
+/** An opening for the server's thread. */
 interface ServedOpening {
   readonly model: number;
   readonly opening: ModelOpening;
@@ -51,9 +51,9 @@ export interface HostedModelsOptions {
 export class HostedModels {
   readonly #options: HostedModelsOptions;
   readonly #models = new Map<number, KnownModel>();
-  /** By the number that the server's thread gave each. */
+  /** By the numbers of the server's thread. */
   readonly #openings = new Map<number, ServedOpening>();
-  /** What models ran on when the server's thread died, for the next one, by model. */
+  /** The openings at the death of the server's thread, for the next thread, by model. */
   readonly #left = new Map<number, ModelOpening>();
   #nextId = 0;
 
@@ -61,7 +61,7 @@ export class HostedModels {
     this.#options = options;
   }
 
-  /** The number that stands for the model from now on. */
+  /** Adds a model and returns its number. */
   add(model: HostedModel): number {
     const id = this.#nextId++;
     this.#models.set(id, { model, failed: false });
@@ -73,7 +73,7 @@ export class HostedModels {
     return Array.from(this.#models, ([id, { model }]) => [id, model.config] as const);
   }
 
-  /** How the model was when the server's thread died; undefined when it is to be tried again. */
+  /** The model's state when the server's thread died; undefined when its load is to be tried again. */
   before(id: number): LoadedBefore | undefined {
     const known = this.#models.get(id);
     if (known === undefined || known.failed) return undefined;
@@ -81,7 +81,10 @@ export class HostedModels {
     return { isLoaded: left !== undefined, override: left?.override };
   }
 
-  /** The model did not load. The server knows it all the same, unless it was to replace one, which stays. */
+  /**
+   * Records that the model did not load. The server still knows it, unless it was a replacement; then the old model
+   * stays.
+   */
   abandon(id: number): void {
     const own = this.all.find(([known]) => known === id)?.[1];
     const replaces = this.all.some(([known, config]) => known !== id && own && modelKey(config) === modelKey(own));
@@ -94,13 +97,13 @@ export class HostedModels {
     if (known !== undefined) known.failed = failed;
   }
 
-  /** Forgets the models of a name and version, but for the one that is in their place now. */
+  /** Forgets the models of a name and version, except `but`, which has replaced them. */
   forget(unloaded: CompleteModelConfig, but?: number): void {
     const key = modelKey(unloaded);
     for (const [id, config] of this.all) if (id !== but && modelKey(config) === key) this.#models.delete(id);
   }
 
-  /** Opens a model, or closes what was opened, as the server's thread asks, and answers it. */
+  /** Opens a model or closes an opening, as the server's thread asks, and answers. */
   async host({ id, action }: HostRequest, worker: ServerWorker): Promise<void> {
     let reply: HostReply;
     try {
@@ -124,7 +127,7 @@ export class HostedModels {
     }
   }
 
-  /** Ends the thread of an instance, which is then started again. */
+  /** Ends the thread of an instance, which then restarts. */
   endInstance({ opening, thread, reason }: EndInstanceNotice): void {
     this.#openings.get(opening)?.threads.get(thread)?.end(reason);
   }
@@ -134,29 +137,32 @@ export class HostedModels {
     if (known !== undefined) known.model.isReady = isReady;
   }
 
-  /** The server's thread is dead. Keeps for the next one what each model ran on last; those that were loading have nothing. */
+  /**
+   * Handles the death of the server's thread. It keeps the last opening of each model for the next thread, except for
+   * models that were loading.
+   */
   leave(loading: ReadonlySet<number>): void {
     for (const { model, opening, hosts } of this.#openings.values()) {
       for (const host of hosts) host.close();
       const before = this.#left.get(model);
-      // Ends in the background: nobody waits for it.
+      // It ends in the background, and nothing waits for it.
       void before?.close();
       this.#left.set(model, opening);
     }
     this.#openings.clear();
     for (const id of loading) void this.closeLeft(id);
-    // The next server tells.
+    // The next server reports readiness anew.
     for (const { model } of this.#models.values()) model.isReady = false;
   }
 
-  /** Ends what the server's thread did not ask for again. */
+  /** Closes the openings that the new server's thread did not ask for. */
   async closeLeft(id: number): Promise<void> {
     const opening = this.#left.get(id);
     this.#left.delete(id);
     await opening?.close();
   }
 
-  /** Nothing hosts a callable any more; the models are released by whoever bound them. */
+  /** Closes the hosts of all callables. The binder of each model releases the rest. */
   closeHosts(): void {
     for (const { hosts } of this.#openings.values()) for (const host of hosts) host.close();
     this.#openings.clear();
@@ -175,7 +181,7 @@ export class HostedModels {
     if (known === undefined) throw new TritonError('UNAVAILABLE', 'the model was unbound');
     const opening = await known.model.open(config);
     if (!worker.isOver) return this.#connect({ model: id, number, opening, threads: opening.threads }, worker);
-    // Nobody would take the other ends of their ports.
+    // Nothing would take the other ends of their ports.
     await opening.close();
     return [];
   }
@@ -200,7 +206,7 @@ export class HostedModels {
       living.set(thread.instance, thread);
       const { port, instance } = thread;
       const attached = worker.call({ kind: 'attach', opening: number, port: { port, thread: instance } }, [port]);
-      // A thread that is started after this one's death gets a port to the next.
+      // A thread that starts after this server's death gets a port to the next server.
       attached.catch(() => port.close());
     };
     return [...inline, ...threads.map(({ port, instance }): InstancePort => ({ port, thread: instance }))];
@@ -219,7 +225,7 @@ type OpenAction = Extract<HostRequest['action'], { kind: 'open' }>;
 
 interface Connection {
   readonly model: number;
-  /** What the server's thread calls the opening. */
+  /** The server's number of the opening. */
   readonly number: number;
   readonly opening: ModelOpening;
   readonly threads: readonly ThreadedInstance[];

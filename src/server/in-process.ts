@@ -1,8 +1,8 @@
-// How `tstriton/testing` runs a server without ports: what it may ask of a `Triton`, which keeps it from users' sight.
+// Lets `tstriton/testing` run a server without ports, through a member of `Triton` that users do not see.
 
 import type { ServedCore } from '../frontend/served-core.js';
 
-/** Of a `Triton`: runs it in this thread, without ports, and gives its {@link ServedCore}. */
+/** The key of a method of `Triton` that runs it in this thread, without ports, and returns its {@link ServedCore}. */
 export const RUN_IN_PROCESS: unique symbol = Symbol.for('tstriton.runInProcess');
 
 export interface RunsInProcess {
@@ -10,5 +10,5 @@ export interface RunsInProcess {
   stop(): Promise<void>;
 }
 
-/** What a run in this process gives. */
+/** The result of a run in this process. */
 export type InProcessCore = ServedCore;

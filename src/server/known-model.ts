@@ -1,4 +1,4 @@
-// What is known of a model in a folder since it was last looked at: what was tried of its versions, what serves, and what failed.
+// Remembers the last look at a model's folder: the tried versions, the serving versions, and the failures.
 
 import { describe } from '../core/load-failures.js';
 import type { TritonError } from '../errors.js';
@@ -6,9 +6,9 @@ import type { RepositoryModel } from '../model/repository-model.js';
 import type { GivenFiles } from '../repository/given-files.js';
 import type { ModelBinding } from './model-binding.js';
 
-/** What is known of one version. */
+/** The last try of one version. */
 interface KnownVersion {
-  /** Of the folder, and of what a client gave, when it was last tried. */
+  /** The state of the folder and of a client's files at the last try. */
   readonly state: string;
   readonly binding: ModelBinding | undefined;
   /** Why the last try failed. */
@@ -19,10 +19,10 @@ export class KnownModel {
   readonly versions = new Map<number, KnownVersion>();
   /** Why its folder could not be read the last time. */
   failure: TritonError | undefined;
-  /** Of a load with files of a client's. */
+  /** The files of a client's load. */
   files: GivenFiles | undefined;
 
-  /** Whether a version is not what it was when it was last tried. */
+  /** Whether a version has changed since its last try. */
   hasChanged(version: number, state: string): boolean {
     return this.versions.get(version)?.state !== state;
   }
@@ -32,7 +32,7 @@ export class KnownModel {
     return this.versions.get(version)?.failure !== undefined;
   }
 
-  /** What could not be bound, as the index shows it under the model's name. */
+  /** The failures as lines of the index under the model's name. */
   broken(name: string): readonly RepositoryModel[] {
     const line = (version: string, error: TritonError): RepositoryModel => ({
       name,

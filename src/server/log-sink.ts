@@ -1,12 +1,12 @@
-// Where the entries of the log go: a file, standard error, or a logger of the user's. Written at once, so that the lines before
-// a crash are there.
+// Writes the entries of the log to a file, to standard error, or to the user's logger. It writes at once, so that no
+// line before a crash is lost.
 
 import { appendFileSync, closeSync, openSync, writeSync } from 'node:fs';
 
 import { invalidArg, TritonError } from '../errors.js';
 import { type ExternalLogger, type LogEntry, logLine, type LogSink } from '../logger.js';
 
-/** A sink that is to be closed. */
+/** A sink that must be closed. */
 export interface ClosableLogSink extends LogSink {
   close(): void;
 }
@@ -17,7 +17,7 @@ export interface ClosableLogSink extends LogSink {
  */
 export function openLogSink(file: string | undefined, onLog?: (entry: LogEntry) => void): ClosableLogSink {
   if (onLog !== undefined) return { write: onLog, close: () => undefined };
-  if (file === undefined) return { write: (entry) => writeLine(2, logLine(entry)), close: () => undefined };
+  if (file === undefined) return new DescriptorSink(2, 'standard error');
   let descriptor: number;
   try {
     descriptor = openSync(file, 'a');
@@ -26,10 +26,11 @@ export function openLogSink(file: string | undefined, onLog?: (entry: LogEntry) 
       cause: error,
     });
   }
+  const sink = new DescriptorSink(descriptor, `the log file ${file}`);
   let open = true;
   return {
     write: (entry) => {
-      if (open) writeLine(descriptor, logLine(entry));
+      if (open) sink.write(entry);
       else appendLine(file, logLine(entry));
     },
     close: () => {
@@ -39,7 +40,53 @@ export function openLogSink(file: string | undefined, onLog?: (entry: LogEntry) 
   };
 }
 
-/** What hands entries to a logger, whose failures are not the server's. */
+/** Writes lines to a file or a pipe. What that does not take, because it is full or nobody reads it, is counted and told later. */
+export class DescriptorSink implements ClosableLogSink {
+  readonly #descriptor: number;
+  readonly #name: string;
+  readonly #writeSync: typeof writeSync;
+  #lost = 0;
+  /** The end of a line of which a pipe has taken the beginning. */
+  #rest: Buffer | undefined;
+
+  /** `name`: of the file or the pipe, for readers of the log. `write`: for tests. */
+  constructor(descriptor: number, name: string, write = writeSync) {
+    this.#descriptor = descriptor;
+    this.#name = name;
+    this.#writeSync = write;
+  }
+
+  write(entry: LogEntry): void {
+    if (this.#rest !== undefined && !this.#take(this.#rest)) {
+      this.#lost++;
+      return;
+    }
+    if (this.#lost > 0) {
+      const message = `lines of the log were lost because ${this.#name} could not take them: ${this.#lost}`;
+      if (!this.#take(Buffer.from(logLine({ level: 'warning', message, format: entry.format })))) {
+        this.#lost++;
+        return;
+      }
+      this.#lost = 0;
+    }
+    if (!this.#take(Buffer.from(logLine(entry)))) this.#lost++;
+  }
+
+  close(): void {}
+
+  /** False: nothing of it was written. A full disk or a reader that went away must not take the server down with it. */
+  #take(bytes: Buffer): boolean {
+    try {
+      const written = this.#writeSync(this.#descriptor, bytes);
+      this.#rest = written < bytes.length ? bytes.subarray(written) : undefined;
+      return true;
+    } catch {
+      return false;
+    }
+  }
+}
+
+/** A function that gives entries to a logger. A failing logger does not fail the server. */
 export function writeTo(logger: ExternalLogger | undefined): ((entry: LogEntry) => void) | undefined {
   if (logger === undefined) return undefined;
   return ({ level, message }) => {
@@ -48,24 +95,16 @@ export function writeTo(logger: ExternalLogger | undefined): ((entry: LogEntry) 
       else if (level === 'warning') logger.warn(message);
       else logger[level](message);
     } catch {
-      // As below: nobody is there to tell of it.
+      // A failing log has nowhere to report it.
     }
   };
 }
 
-/** What happens after the server has stopped, a `teardown` that fails say, belongs into the log too. */
+/** Appends a line to the file, also after the server's stop, for example about a failed `teardown`. */
 function appendLine(file: string, line: string): void {
   try {
     appendFileSync(file, line);
   } catch {
-    // As below.
-  }
-}
-
-function writeLine(descriptor: number, line: string): void {
-  try {
-    writeSync(descriptor, line);
-  } catch {
-    // A full disk or a reader that went away must not take the server down with it.
+    // A failing log has nowhere to report it.
   }
 }

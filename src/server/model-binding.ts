@@ -1,17 +1,18 @@
-// A model as it was bound: its configuration and everything in the user's thread that it needs while it is served.
+// Holds a bound model: its configuration, and its callables, `setup` and openings in the user's thread.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { hostedCallable, type HostedCallable } from '../host/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { BoundModel } from '../model/bound-model.js';
 import type { Callable, ModelSpec } from '../model/callable.js';
-import { checkCallables } from '../model/check-callables.js';
+import { type SequenceStateSource, sequenceStateSource } from '../model/sequence-state-source.js';
+import { checkCallables, refuseMisspeltCallable } from '../model/check-callables.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { type InstanceGroup, isInstanceGroup } from '../model/instance-group.js';
-import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../model/interrupted-load.js';
-import { instanceLogger, type Logger } from '../model/logger.js';
-import { runSetup, type Setup, TEARDOWN_GRACE } from '../model/run-setup.js';
+import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { instanceLogger, type Logger } from '../observability/logger.js';
+import { runSetup, type Setup, setupContext, TEARDOWN_GRACE } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { ModelOpening } from './model-opening.js';
 import type { HostedLoad, HostedModel, ServerHandle } from './server-handle.js';
@@ -19,35 +20,39 @@ import { loggedWait } from './waiting-log.js';
 
 export class ModelBinding implements HostedModel {
   readonly config: CompleteModelConfig;
-  /** Settles when the model is loaded, or failed to; undefined while no server is there to load it. */
+  /** Settles when the model has loaded or failed to load; undefined without a server. */
   loading: Promise<void> | undefined;
   /** Called when no further inference is possible. */
   onUnrecoverable: (error: TritonError) => void = () => undefined;
-  /** Whether the server serves it; what clients have unloaded is ready to be loaded again. */
+  /** Whether the server serves the model. Clients may load an unloaded model again. */
   isReady = false;
   readonly #sources: readonly (Callable | InstanceGroup)[];
-  /** Those of this thread. Loads that overlap take turns; what a load has left behind that is over holds up no other. */
+  /**
+   * The callables of this thread. Overlapping loads take turns. A finished load that left a running call behind does
+   * not delay others.
+   */
   #callables: readonly HostedCallable[];
   readonly #groups: readonly InstanceGroup[];
+  readonly #state: SequenceStateSource | undefined;
   readonly #setup: Setup | undefined;
   readonly #teardown: (() => Awaitable<void>) | undefined;
   #server: ServerHandle | undefined;
   #logger: Logger | undefined;
-  /** What it runs on: nothing while it is not loaded, several while one load replaces another. */
+  /** The model's openings: none while it is not loaded, several while one load replaces another. */
   readonly #openings = new Map<ModelOpening, Promise<void>>();
-  /** Ends the loads that are under way. Each server has another one. */
+  /** Ends the loads under way. Each server gets a new one. */
   #interruption = new AbortController();
   /** Loads that are not set up yet. */
   #starting = 0;
-  /** Loads that need what `setup` made; it is torn down after the last of them. */
+  /** Loads that need the `setup` of this thread; `teardown` runs after the last of them. */
   #users = 0;
-  /** What `setup` and `teardown` do now; never rejects. */
+  /** Settles after the running `setup` or `teardown`; never rejects. */
   #hooks: Promise<void> = Promise.resolve();
-  /** A `setup` did not heed its signal: nothing waits for it, nor for the `teardown` after it. */
+  /** Whether a `setup` ignored its signal: nothing waits for it, nor for its `teardown`. */
   #isLeftBehind = false;
-  /** Calls of `teardown` that go on though nothing waits for them any more. */
+  /** Calls of `teardown` that still run, though nothing waits for them any more. */
   #endlessTeardowns = 0;
-  /** Why it could not be opened the last time, as it was thrown. */
+  /** The original error of the last failed opening. */
   #failure: TritonError | undefined;
   #isSetUp = false;
 
@@ -56,11 +61,13 @@ export class ModelBinding implements HostedModel {
     model: BoundModel<TensorSpecs, TensorSpecs, boolean>,
     more: Pick<CompleteModelConfig, 'parameters' | 'file'> = {},
   ) {
+    refuseMisspeltCallable(model);
     const sources = checkCallables(model.inferFunc, model.modelName);
     const instances = sources.reduce((sum, source) => sum + (isInstanceGroup(source) ? source.count : 1), 0);
     this.config = { ...completeModelConfig(model as ModelSpec, instances), ...more };
     checkCallables(sources, model.modelName, this.config);
     this.#sources = sources;
+    this.#state = sequenceStateSource(model.config?.sequenceBatching);
     this.#callables = this.#hosted();
     this.#groups = sources.filter(isInstanceGroup);
     this.#setup = this.#hook('setup', model.setup);
@@ -81,7 +88,7 @@ export class ModelBinding implements HostedModel {
     );
   }
 
-  /** Has the server serve the model, which sets it up. Rejects with what went wrong. */
+  /** Makes the server load the model, which sets it up. Rejects with the reason of a failure. */
   async load(server: ServerHandle, options?: HostedLoad): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
@@ -89,15 +96,15 @@ export class ModelBinding implements HostedModel {
     try {
       await server.load(this, options);
     } catch (error) {
-      // As it was thrown, not as it came back from the server's thread, which a stop may end first.
+      // The original error counts, not its copy from the server's thread, which a stop may end first.
       const { aborted, reason } = this.#interruption.signal;
       throw this.#failure ?? TritonError.from(aborted ? reason : error);
     }
   }
 
   /**
-   * Called by the server for every load, with its configuration where that is not what was bound. Rejects with what went
-   * wrong, and nothing of it is left then.
+   * The server calls it for every load, with a configuration that replaces the bound one, if any. When it fails, it
+   * rejects with the reason and leaves nothing open.
    */
   async open(override?: CompleteModelConfig): Promise<ModelOpening> {
     const { logger, tracing } = this.#server!;
@@ -123,7 +130,7 @@ export class ModelBinding implements HostedModel {
     return opening;
   }
 
-  /** No server serves the model any more: ends what one has left open. */
+  /** Closes everything that a server has left open, after that server's end. */
   async release(): Promise<void> {
     this.isReady = false;
     this.loading = undefined;
@@ -137,12 +144,12 @@ export class ModelBinding implements HostedModel {
     if (!this.#isLeftBehind) await this.#hooks;
   }
 
-  /** Whether code of the user's goes on in this thread, after the server has gone, that nothing waits for. */
+  /** Whether the user's code still runs in this thread after the server's end, without anything that waits for it. */
   get isLeftBehind(): boolean {
     return this.#isLeftBehind || this.#endlessTeardowns > 0 || this.#callables.some(({ turns }) => turns.isWorking);
   }
 
-  /** Ends the loads that are under way, because the server stops. False when there are none. */
+  /** Ends the loads under way, because the server stops. Returns false without such a load. */
   interrupt(): boolean {
     this.#interruption.abort(loadInterrupted());
     return this.#starting > 0;
@@ -150,7 +157,7 @@ export class ModelBinding implements HostedModel {
 
   #hosted(): readonly HostedCallable[] {
     const callables = this.#sources.filter((source): source is Callable => !isInstanceGroup(source));
-    return callables.map((callable) => hostedCallable(callable, this.config.concurrency));
+    return callables.map((callable) => hostedCallable(callable, this.config.concurrency, this.#state));
   }
 
   async #start(opening: ModelOpening, signal: AbortSignal): Promise<void> {
@@ -202,24 +209,15 @@ export class ModelBinding implements HostedModel {
     return this.#isLeftBehind ? Promise.resolve() : done;
   }
 
-  /** Sets the callables of this thread up, unless they are for another load. */
+  /** Sets up the callables of this thread, unless another load has done so. */
   #retain(signal: AbortSignal): Promise<void> {
     return this.#inTurn(async () => {
       this.#users++;
       signal.throwIfAborted();
       if (this.#isSetUp) return;
       const { config } = this;
-      const { name: modelName, version: modelVersion } = config;
       const logger = instanceLogger(this.#logger!, config, 0);
-      await runSetup(this.#setup, {
-        modelName,
-        modelVersion,
-        modelConfig: config,
-        instance: 0,
-        args: undefined,
-        logger,
-        signal,
-      });
+      await runSetup(this.#setup, setupContext(config, { instance: 0, args: undefined, logger, signal }));
       this.#isSetUp = true;
     });
   }
@@ -232,7 +230,7 @@ export class ModelBinding implements HostedModel {
     });
   }
 
-  /** Resolves when it is over, or has taken too long. */
+  /** Resolves when `teardown` has ended or has taken too long. */
   async #tearDown(teardown: () => Awaitable<void>): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     let isLate = false;
@@ -259,7 +257,7 @@ export class ModelBinding implements HostedModel {
     await Promise.race([tornDown(), late]);
   }
 
-  /** A stop that waits for something of the user's says so. */
+  /** Logs that a stop waits for the user's code. */
   #logged<T>(promise: Promise<T>, until: string): Promise<T> {
     return loggedWait(promise, this.#logger, `model '${this.config.name}' until it ${until}`);
   }

@@ -1,55 +1,60 @@
-// The bound models by name and version, on the server while there is one. What is done to one of them is done in turn:
-// a model that is replaced while it loads, or unbound while it is replaced, ends as the last call wants it.
+// Keeps the bound models by name and version, and loads them on the server while there is one. Changes of one name and
+// version run in turn, so that the last call decides. A model may be replaced while it loads, or unbound while it is
+// replaced.
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
-import { loadInterrupted } from '../model/interrupted-load.js';
-import { Turns } from '../model/turns.js';
+import { matchOpenAiRoute } from '../frontend/openai/openai-routes.js';
+import { loadInterrupted } from '../lifecycle/interrupted-load.js';
+import { Turns } from '../lifecycle/turns.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
 
-/** How `bind` takes a model. */
+/** The options of `bind`. */
 export interface BindOptions {
-  /** Whether it takes the place of a model of its name and version, if there is one. Default: false. */
+  /** Whether the model replaces a bound model of its name and version, if there is one. Default: false. */
   readonly replace?: boolean;
 }
 
-/** What is served no more, but for the requests that are under way on it. */
+/** A model that gets no new requests, and finishes those under way. */
 export interface Retirement {
-  /** When the last of them has ended. */
+  /** Resolves when its last request has ended. */
   readonly ended: Promise<void>;
 }
 
-/** What is bound to a name and version, from `bind` to `unbind`. */
+/** The binding of a name and version, from `bind` to `unbind`. */
 interface Place {
   binding: ModelBinding;
 }
 
 export class ModelBindings {
   readonly #places = new Map<string, Place>();
-  /** Those that load to take the place of a bound one. */
+  /** Bindings that load to replace a bound one. */
   readonly #replacing = new Set<ModelBinding>();
-  /** Those that are bound no more, and answer their last requests. */
+  /** Unbound bindings that answer their last requests. */
   readonly #retiring = new Set<ModelBinding>();
-  /** Those that are bound no more, but that a server may serve until it has stopped. */
+  /** Unbound bindings that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
-  /** What happens to each name and version. */
+  /** Changes of each name and version, in turn. */
   readonly #turns = new Turns();
   readonly #onUnrecoverable: (error: TritonError) => void;
   #server: ServerHandle | undefined;
-  /** There while a server that takes no more changes answers what is under way; `over` when everything is released. */
+  /**
+   * Set while a stopping server answers its last requests and takes no more changes. `over` resolves when everything is
+   * released.
+   */
   #stopping: { readonly over: Promise<void>; readonly end: () => void } | undefined;
 
-  /** `onUnrecoverable` is called when a model says that no further inference is possible. */
+  /** `onUnrecoverable` is called when a model throws an unrecoverable error. */
   constructor(onUnrecoverable: (error: TritonError) => void) {
     this.#onUnrecoverable = onUnrecoverable;
   }
 
-  /** Whether every model is loaded and has an instance that lives. */
+  /** Whether every model is loaded and has a live instance. */
   get areReady(): boolean {
     return this.find().every(({ isReady }) => isReady);
   }
 
-  /** All models, or those of one name, or the one of that version. */
+  /** All models, or all versions of one name, or one version. */
   find(name?: string, version?: number): readonly ModelBinding[] {
     return Array.from(this.#places.values(), ({ binding }) => binding).filter(
       ({ config }) =>
@@ -57,15 +62,19 @@ export class ModelBindings {
     );
   }
 
-  /** Loads it in the background where there is a server. Throws ALREADY_EXISTS unless it may replace what is there. */
+  /**
+   * Adds a binding, and loads it in the background where there is a server. Throws ALREADY_EXISTS for a bound name and
+   * version, unless `replace` is set.
+   */
   add(binding: ModelBinding, { replace = false }: BindOptions = {}): void {
     const { name, version } = binding.config;
+    this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     if (place !== undefined && replace) {
       const { binding: old } = place;
       const { loading } = old;
       binding.loading = this.replace(binding).then(() => undefined);
-      // Whoever waits for the model waits for this; nobody has to. When it fails, what was there is there.
+      // Callers that wait for the model wait for this load. When it fails, the old binding stays.
       old.loading = binding.loading;
       old.loading.catch(() => (old.loading = loading));
       return;
@@ -80,8 +89,27 @@ export class ModelBindings {
     if (this.#server !== undefined) void this.#load(binding, this.#server);
   }
 
-  /** Resolves when it serves; the old one stays when it does not load. Rejects with NOT_FOUND. */
+  /** Whether a bound model is served at this path, which is none of Triton's protocol: at its own route, or for the OpenAI API. */
+  hasPath(path: string): boolean {
+    const isOpenAi = matchOpenAiRoute(path) !== undefined;
+    return this.find().some(({ config: { route, openai } }) => route === path || (isOpenAi && openai !== undefined));
+  }
+
+  /** Versions of one model may share a route. Throws ALREADY_EXISTS for the route of another model. */
+  #checkRoute({ config: { name, route } }: ModelBinding): void {
+    if (route === undefined) return;
+    const other = this.find().find(({ config }) => config.route === route && config.name !== name);
+    if (other !== undefined) {
+      throw new TritonError(
+        'ALREADY_EXISTS',
+        `route 'POST ${route}' of model '${name}' is the route of model '${other.config.name}'`,
+      );
+    }
+  }
+
+  /** Resolves when the new binding serves. When it does not load, the old one stays. Rejects with NOT_FOUND. */
   async replace(binding: ModelBinding): Promise<Retirement> {
+    this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
     if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place));
@@ -91,10 +119,11 @@ export class ModelBindings {
   }
 
   /**
-   * Puts a model into its place, whether there is one in it or not, and waits until it is loaded. Where there was one it stays when
-   * the new one does not load. Without a server it is only recorded.
+   * Binds a model to its name and version, and waits until it is loaded. An old binding stays when the new one does not
+   * load. Without a server the model is only recorded.
    */
   async put(binding: ModelBinding, options: HostedLoad = {}): Promise<void> {
+    this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     const server = this.#server;
     if (place === undefined) {
@@ -121,7 +150,7 @@ export class ModelBindings {
         throw loadInterrupted();
       }
       if (!isThere()) {
-        // Whoever unbound it meanwhile has a later turn, and unloads this one, unless the server stops before.
+        // An `unbind` that came meanwhile has a later turn, and unloads this model, unless the server stops before.
         this.#leftBehind.add(binding);
         throw notBound(binding, 'was unbound while it was replaced');
       }
@@ -131,7 +160,7 @@ export class ModelBindings {
     return this.#retire(old, server);
   }
 
-  /** Resolves when they are served no more. Rejects with NOT_FOUND. */
+  /** Resolves when the models get no more requests. Rejects with NOT_FOUND. */
   async remove(name: string, version: number | undefined): Promise<Retirement> {
     const removed = this.find(name, version);
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
@@ -155,7 +184,7 @@ export class ModelBindings {
     return this.#retire(binding, server);
   }
 
-  /** Releases what is bound no more when it has answered its last request. Nobody has to wait for that. */
+  /** Releases an unbound model when it has answered its last request. Nobody has to wait for that. */
   #retire(binding: ModelBinding, server: ServerHandle | undefined): Retirement {
     const end = async () => {
       this.#retiring.add(binding);
@@ -171,14 +200,17 @@ export class ModelBindings {
     return { ended };
   }
 
-  /** It is bound no more. A server that stops may still answer what is under way on it, and releases it then. */
+  /** Releases an unbound model. A stopping server may still answer requests on it, and then releases it itself. */
   async #release(binding: ModelBinding): Promise<void> {
     if (this.#stopping === undefined) return binding.release();
     this.#leftBehind.add(binding);
     await this.#stopping.over;
   }
 
-  /** Rejects with the first that did not load, unless those are put up with. What is bound from now on loads at once. */
+  /**
+   * Loads all models. With `exitOnError` it rejects with the reason of the first that did not load. Later bindings load
+   * at once.
+   */
   async loadAll(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
     this.#server = server;
     const loads = this.find().map((binding) => this.#load(binding, server));
@@ -187,8 +219,8 @@ export class ModelBindings {
   }
 
   /**
-   * The server takes no more changes, and answers what is under way until {@link releaseAll}. Loads that are under way end.
-   * Gives the models whose loads end.
+   * Takes no more changes to the server, which answers its last requests until {@link releaseAll}. Ends the loads under
+   * way, and returns their models.
    */
   detach(): readonly ModelBinding[] {
     this.#server = undefined;
@@ -198,17 +230,17 @@ export class ModelBindings {
     return this.#all.filter((binding) => binding.interrupt());
   }
 
-  /** The bound ones, and those that a server may have all the same. */
+  /** The bound models, and the unbound ones that a server may still have. */
   get #all(): readonly ModelBinding[] {
     return [...this.find(), ...this.#replacing, ...this.#retiring, ...this.#leftBehind];
   }
 
-  /** Whether code of a model goes on that nothing waits for. */
+  /** Whether code of a model still runs, without anything that waits for it. */
   get areLeftBehind(): boolean {
     return this.#all.some(({ isLeftBehind }) => isLeftBehind);
   }
 
-  /** No server serves them any more; they stay bound. */
+  /** Releases all models after the server's end; they stay bound. */
   async releaseAll(): Promise<void> {
     this.#server = undefined;
     const stopping = this.#stopping;
@@ -227,7 +259,7 @@ export class ModelBindings {
       if (this.#server !== server) throw loadInterrupted();
       await this.#loadOn(server, binding, options);
     });
-    // Whoever waits for it gets the reason; nobody has to.
+    // Callers that wait for the load get the reason; nobody has to wait.
     loading.catch(() => undefined);
     binding.loading = loading;
     return loading;

@@ -1,16 +1,15 @@
-// What a model runs on in the user's thread from one load to its end: its callables there, and the threads of its
-// instance groups.
+// Holds the callables of a model in the user's thread and the threads of its instance groups, from one load to its end.
 
 import type { HostedCallable } from '../host/callable-turns.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { InstanceThreads, type InstanceThreadsOptions } from '../link/instance-threads.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { Life } from '../model/lives.js';
-import type { Logger } from '../model/logger.js';
+import { Life } from '../lifecycle/lives.js';
+import type { Logger } from '../observability/logger.js';
 import { loggedWait } from './waiting-log.js';
 
 export interface ModelOpeningOptions extends Omit<InstanceThreadsOptions, 'firstInstance' | 'onRestart'> {
-  /** The configuration of this load, where it is not what the model was bound with. */
+  /** The configuration of this load, where it replaces the bound one. */
   readonly override: CompleteModelConfig | undefined;
   readonly callables: readonly HostedCallable[];
   /** Called once, when everything has ended. */
@@ -18,15 +17,15 @@ export interface ModelOpeningOptions extends Omit<InstanceThreadsOptions, 'first
 }
 
 export class ModelOpening {
-  /** What it is loaded with. */
+  /** The configuration of this load. */
   readonly config: CompleteModelConfig;
-  /** The same, unless that is what the model was bound with. */
+  /** The same; undefined for the bound configuration. */
   readonly override: CompleteModelConfig | undefined;
   /** One instance each, in this thread. */
   readonly callables: readonly HostedCallable[];
   /** One instance each, in threads of their own. */
   threads: readonly ThreadedInstance[] = [];
-  /** Called with threads that were started again; the server sets it. */
+  /** Called with restarted threads; the server sets it. */
   onRestart: (thread: ThreadedInstance) => void = ({ port }) => port.close();
   readonly #threads: InstanceThreads;
   readonly #logger: Logger;
@@ -47,13 +46,13 @@ export class ModelOpening {
     });
   }
 
-  /** Starts the threads. Rejects with the first reason; none of them is left then. */
+  /** Starts the threads. When one fails, ends all of them and rejects with the first reason. */
   async start(): Promise<void> {
     this.threads = await this.#threads.start();
     this.#life.on('opened');
   }
 
-  /** The threads that live, for a server that takes the place of another one. */
+  /** The live threads, for a server that replaces a dead one. */
   reconnect(): readonly ThreadedInstance[] {
     return this.#threads.reconnect();
   }

@@ -1,13 +1,16 @@
-// Tells the server's thread whether the user's thread, in which callables run, still gets round to anything. A callable that does
-// not come to an end keeps all others of that thread from answering.
+// Tells the server's thread whether the user's thread, in which callables run, still makes progress. A callable that
+// never ends keeps all others of that thread from answering.
 
 const BEAT_MILLISECONDS = 1000;
-/** So many looks in a row without a beat. They are the watching thread's own: a process that is suspended or starved makes none. */
+/**
+ * Looks in a row without a beat, before the thread counts as blocked. The watching thread makes them, so a suspended or
+ * starved process makes none.
+ */
 const LOOKS = 10;
 
-/** In the user's thread. */
+/** The pulse of the user's thread. */
 export class OwnerPulse {
-  /** Their number, which wraps round, in memory that both threads see. */
+  /** The number of beats, which wraps round, in memory that both threads share. */
   readonly beats = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
   readonly #timer: NodeJS.Timeout;
 
@@ -16,7 +19,7 @@ export class OwnerPulse {
     this.#timer.unref();
   }
 
-  /** Also called with each batch: where one message follows the other, Node gets to its timers late. */
+  /** Counts a beat. Each batch counts one too, because Node runs timers late while one message follows another. */
   beat(): void {
     Atomics.add(this.beats, 0, 1);
   }
@@ -26,7 +29,7 @@ export class OwnerPulse {
   }
 }
 
-/** In the server's thread, for as long as that lives. */
+/** Watches the pulse in the server's thread, for as long as that lives. */
 export function watchPulse(beats: Int32Array, onBlocked: (isBlocked: boolean) => void): void {
   let last = Atomics.load(beats, 0);
   let missed = 0;

@@ -1,16 +1,16 @@
-// The model repositories over the life of a `Triton`: read when it starts, looked at again from time to time where it polls, and
-// for clients that load models. The server is told what could not be bound.
+// Reads the model repositories over the life of a `Triton`: at the start, repeatedly in poll mode, and for clients that
+// load models. It reports models that could not be bound to the server.
 
-import type { FoldersOfModels, LoadParameters } from '../core/inference-server.js';
+import type { FoldersOfModels, LoadParameters } from '../core/client-loads.js';
 import type { ModelControlMode } from '../core/model-control.js';
 import { invalidArg, TritonError } from '../errors.js';
-import { loadInterrupted } from '../model/interrupted-load.js';
+import { loadInterrupted } from '../lifecycle/interrupted-load.js';
 import { FolderModels, type FolderModelsOptions } from './folder-models.js';
 import type { ServerHandle } from './server-handle.js';
 
 export interface PolledFoldersOptions extends Omit<FolderModelsOptions, 'names' | 'logger' | 'signal'> {
   readonly mode: ModelControlMode;
-  /** In explicit mode, what is loaded at first. */
+  /** The models that are loaded at the start, in explicit mode. */
   readonly loadModel: readonly string[];
   readonly pollSecs: number;
 }
@@ -20,7 +20,7 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
   readonly #options: PolledFoldersOptions;
   #server: ServerHandle | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Each server has another one. */
+  /** Each server gets a new one. */
   #interruption = new AbortController();
 
   constructor(options: PolledFoldersOptions) {
@@ -31,12 +31,15 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     this.#models = new FolderModels({ ...options, names, signal, logger: () => this.#server?.logger });
   }
 
-  /** Whether a model could not even be bound. */
+  /** Whether a model could not be bound. */
   get areBroken(): boolean {
     return this.#models.broken.length > 0;
   }
 
-  /** Reads what is there; the server is to load what that binds. Rejects with what is broken, unless that is put up with. */
+  /**
+   * Reads and binds the models; the server loads them later. With `exitOnError` it rejects with the reason of a broken
+   * model.
+   */
   async start(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
     this.#server = server;
     this.#interruption = new AbortController();
@@ -51,12 +54,12 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     await server.listBroken(broken);
   }
 
-  /** The server serves: from now on its models change. */
+  /** The server serves: its models may change from now on. */
   begin(): void {
     if (this.#options.mode === 'poll') this.#schedule();
   }
 
-  /** The server stops. Gives the names of the models whose loads end. */
+  /** The server stops. Returns the names of the models whose loads end. */
   end(): readonly string[] {
     clearTimeout(this.#timer);
     this.#server = undefined;
@@ -65,7 +68,7 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     return interrupted;
   }
 
-  /** Nothing serves any more. */
+  /** Cleans up after the server's end. */
   close(): Promise<void> {
     return this.#models.close();
   }
@@ -89,7 +92,7 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     }
   }
 
-  // The next time is counted from the end of this one: a slow load is not overtaken.
+  // The pause begins at the end of a poll, so that polls never overlap with a slow load.
   #schedule(): void {
     this.#timer = setTimeout(() => void this.#tick(), this.#options.pollSecs * 1000);
   }

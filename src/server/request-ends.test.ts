@@ -12,7 +12,7 @@ import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import type { ModelConfig } from '../model/model-config.js';
-import { instanceLoss } from '../model/traces.js';
+import { instanceLoss } from '../observability/traces.js';
 import { ServedModel } from './served-model.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };

@@ -1,15 +1,16 @@
-// A model as the engine loads it. Its instances are in the user's thread or in threads of their own; each load has others.
+// Makes a model that the engine can load. Its instances are in the user's thread or in threads of their own, and each
+// load has new ones.
 
-import type { LoadableModel } from '../core/model-control.js';
+import type { LoadableModel } from '../core/model-loads.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { type OpenedInstances, ServedOpening, type ServedSurroundings } from './served-opening.js';
 
-/** Where the instances of a model come from, for every load anew. */
+/** The source of a model's instances, for every load anew. */
 export interface InstanceSource {
-  /** Sets the model up and starts its instances; `override`: for another configuration than it was bound with. */
+  /** Sets the model up and starts its instances. `override` replaces the bound configuration. */
   open(override: CompleteModelConfig | undefined): Promise<OpenedInstances>;
-  /** Called with whether the model is ready, when that is another answer than before. */
+  /** Called when the model's readiness changes. */
   onReady(isReady: boolean): void;
 }
 
@@ -37,7 +38,7 @@ export class ServedModel implements LoadableModel {
     return new ServedOpening(opened, this.#surroundings);
   }
 
-  /** Tells the user's thread whether it is ready. */
+  /** Tells the user's thread whether the model is ready. */
   tell(isReady: boolean): void {
     if (isReady === this.#isReady) return;
     this.#isReady = isReady;

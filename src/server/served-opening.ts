@@ -1,9 +1,8 @@
-// What one load of a model runs on, as the server sees it: those of its instances that live. Threads end and are started again
-// while it is open.
+// Holds the live instances of one load of a model, on the server's side. Threads may end and restart while it is open.
 
 import type { ModelInstance } from '../core/instance/model-instance.js';
 import type { InstanceListener, Opening } from '../core/opening.js';
-import { Life } from '../model/lives.js';
+import { Life } from '../lifecycle/lives.js';
 import type { ModelCaller } from '../model/model-calls.js';
 
 /** An instance that can be closed, or be lost. */
@@ -11,26 +10,30 @@ export interface ClosableInstance extends ModelInstance {
   close?(): void;
   /** Called when the instance is gone. */
   onClosed?: (() => void) | undefined;
-  /** Makes the calls of other models that the instance's callable asks for. */
+  /** Makes the calls of other models for the instance's callable. */
   caller?: ModelCaller | undefined;
 }
 
 /** The instances of a load of a model. */
 export interface OpenedInstances {
   readonly instances: readonly ClosableInstance[];
-  /** Called with instances that were started again; the server sets it. */
+  /** Called with restarted instances; the server sets it. */
   onRestart: (instance: ClosableInstance) => void;
-  /** Ends what they needed, once they are closed. */
+  /** Called with instances that come beside the others; the server sets it. */
+  onJoin?: (instance: ClosableInstance) => void;
+  /** Called with instances that are to get no more batches and finish theirs; the server sets it. */
+  onLeave?: (instance: ClosableInstance) => void;
+  /** Releases everything else of the load, once the instances are closed. */
   close(): Promise<void>;
 }
 
-/** What the models of a server share. */
+/** The members that all models of a server share. */
 export interface ServedSurroundings {
-  /** Makes the calls of other models that callables ask for. */
+  /** Makes the calls of other models for callables. */
   readonly caller: ModelCaller;
-  /** Those that are open, or are being closed. */
+  /** The openings that are open or closing. */
   readonly openings: Set<ServedOpening>;
-  /** The server ends: what clients wanted loaded is not loaded any more. */
+  /** The server ends: loads that clients asked for no longer happen. */
   isEnding: boolean;
   /** The user's thread is blocked. */
   isOwnerBlocked: boolean;
@@ -47,7 +50,15 @@ export class ServedOpening implements Opening {
     this.#opened = opened;
     this.#surroundings = surroundings;
     surroundings.openings.add(this);
-    opened.onRestart = (instance) => this.#restarted(instance);
+    opened.onRestart = (instance) => {
+      if (this.#comes(instance)) this.#listener?.started(instance);
+    };
+    opened.onJoin = (instance) => {
+      if (this.#comes(instance)) this.#listener?.added(instance);
+    };
+    opened.onLeave = (instance) => {
+      if (this.#instances.delete(instance)) this.#listener?.ended(instance);
+    };
     for (const instance of opened.instances) this.#add(instance);
   }
 
@@ -60,10 +71,10 @@ export class ServedOpening implements Opening {
     if (this.#surroundings.isOwnerBlocked) this.ownerBlocked(true);
   }
 
-  /** The user's thread is blocked, or is not any more. */
+  /** Records that the user's thread is blocked, or goes on. */
   ownerBlocked(isBlocked: boolean): void {
     for (const instance of this.#instances) {
-      // Others have threads of their own.
+      // Other instances have threads of their own.
       if (instance.end === undefined) this.#listener?.blocked(instance, isBlocked);
     }
   }
@@ -76,19 +87,22 @@ export class ServedOpening implements Opening {
     this.#surroundings.openings.delete(this);
   }
 
-  /** The server ends: whatever an instance still works on fails. */
+  /** Ends the instances at the server's end: their running batches fail. */
   endInstances(): void {
     const instances = [...this.#instances];
-    // None of them is lost then.
+    // Without this, each would count as lost.
     this.#instances.clear();
     for (const instance of instances) instance.close?.();
   }
 
-  #restarted(instance: ClosableInstance): void {
-    // As happens while it is closed.
-    if (this.#life.state !== 'open' || this.#surroundings.isEnding) return instance.close?.();
+  /** Returns false for an instance that comes while the opening closes. */
+  #comes(instance: ClosableInstance): boolean {
+    if (this.#life.state !== 'open' || this.#surroundings.isEnding) {
+      instance.close?.();
+      return false;
+    }
     this.#add(instance);
-    this.#listener?.started(instance);
+    return true;
   }
 
   #add(instance: ClosableInstance): void {

@@ -1,6 +1,6 @@
-// A running server as `Triton` sees it: in this thread (LocalServer) or in one of its own (ThreadServer).
+// Declares the running server that `Triton` sees, in this thread (LocalServer) or in one of its own (ThreadServer).
 
-import type { FoldersOfModels } from '../core/inference-server.js';
+import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
 import type { ServedCore } from '../frontend/served-core.js';
 import type { RequestTracing } from '../host/request-tracing.js';
@@ -10,11 +10,12 @@ import { InlineInstance } from '../link/inline-instance.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import type { ExternalLogger, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { instanceLogger } from '../model/logger.js';
+import { instanceLogger } from '../observability/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
-import type { EndedTrace } from '../model/traces.js';
+import type { EndedTrace } from '../observability/traces.js';
 import { largeMemory } from '../sockets/large-memory.js';
 import { writeTo } from './log-sink.js';
+import type { Mount } from './mount.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource } from './served-model.js';
 import type { OpenedInstances } from './served-opening.js';
@@ -26,56 +27,60 @@ import { SignalWatcher } from './signal-watcher.js';
 export interface HostedModel {
   readonly config: CompleteModelConfig;
   /**
-   * Sets it up and starts its threads, for every load anew; `override` is what it is loaded with, unless that is what it
-   * was bound with. What was opened before may still be open. Rejects with INVALID_ARG when its callables cannot work
-   * with the configuration.
+   * Sets the model up and starts its threads, for every load anew. `override` replaces the bound configuration. Earlier
+   * openings may still be open. Rejects with INVALID_ARG when the callables cannot work with the configuration.
    */
   open(override?: CompleteModelConfig): Promise<ModelOpening>;
   readonly onUnrecoverable: (error: TritonError) => void;
-  /** Kept by the server: whether it serves the model, or a client has unloaded it. */
+  /** Whether the server serves the model; false after a client unloaded it. The server sets it. */
   isReady: boolean;
 }
 
 export interface HostedLoad {
-  /** A client asked for it: it is loaded, though where clients load models it would only be known. */
+  /** A client asked for the load: the model is loaded even in explicit mode. */
   readonly now?: boolean;
 }
 
 export interface ServerHandle {
-  /** The server's log, for what happens in the user's thread. */
+  /** The server's log, for events in the user's thread. */
   readonly logger: ServerLogger;
   /** Makes the spans of traced requests in the user's thread; undefined where nothing is traced. */
   readonly tracing: RequestTracing | undefined;
-  /** Whether it is there; not while it is started again. */
+  /** Whether the server runs; false during a restart. */
   readonly lives: boolean;
   /** Opens all ports. */
   start(): Promise<ServerPorts>;
   /**
-   * Serves a model, or, where clients load models, only knows it. A version that is there is replaced, and {@link retired} when
-   * its last request has ended.
+   * Serves a model; in explicit mode it only lists the model. It replaces a served version, which is {@link retired}
+   * when its last request has ended.
    */
   load(model: HostedModel, options?: HostedLoad): Promise<void>;
-  /** Has the index show models that could not even be bound, instead of those that it was told before. */
+  /** Shows models that could not be bound in the index, in place of the models of the last call. */
   listBroken(models: readonly RepositoryModel[]): Promise<void>;
-  /** Serves a model no more; it is {@link retired} when its last request has ended. */
+  /** Stops serving a model, which is {@link retired} when its last request has ended. */
   unload(config: CompleteModelConfig): Promise<void>;
-  /** Resolves when what was replaced or unloaded under a name and version until now has answered its last request. */
+  /**
+   * Resolves when the models that were replaced or unloaded so far under a name and version have answered their last
+   * requests.
+   */
   retired(config: CompleteModelConfig): Promise<void>;
-  /** All that was bound before serving is loaded. */
+  /** Everything bound before the start is loaded. */
   started(): Promise<void>;
-  /** Signals that the main thread handles end the process even where that thread is blocked. Idempotent. */
+  /** Makes the main thread's signals end the process even when that thread is blocked. Idempotent. */
   watchSignals(times: StopTimes): Promise<void>;
-  /** Serves on, finishes what is under way, for so many seconds each, and closes. Idempotent. */
+  /** Serves on, finishes the requests under way, within these times, and closes. Idempotent. */
   stop(times: StopTimes): Promise<void>;
 }
 
-/** What the user's thread does for a server, wherever that is. */
+/** The services of the user's thread for a server in any thread. */
 export interface ServerServices {
   readonly tracing?: RequestTracing | undefined;
   /** Gets the log's entries; undefined: they go to the log file or standard error. */
   readonly logger?: ExternalLogger | undefined;
   /** Loads models of a model repository for clients; undefined where there is none. */
   readonly loadFolder?: FoldersOfModels['load'] | undefined;
+  /** Handlers in other HTTP servers of this thread. */
+  readonly mount?: Mount | undefined;
 }
 
 /** The server in the caller's own thread: lowest latency, but a callable that computes stops everything. */
@@ -87,11 +92,11 @@ export class LocalServer implements ServerHandle {
   #watcher: SignalWatcher | undefined;
   #stopping: Promise<void> | undefined;
 
-  constructor(options: ServerOptions, { tracing, logger, loadFolder }: ServerServices = {}) {
+  constructor(options: ServerOptions, { tracing, logger, loadFolder, mount }: ServerServices = {}) {
     this.#options = options;
     this.tracing = tracing;
     const onTraces = (ended: readonly EndedTrace[]) => tracing?.recordEnded(ended, this.logger);
-    this.#server = new Server(options, { onTraces, onLog: writeTo(logger), ...(loadFolder && { loadFolder }) });
+    this.#server = new Server(options, { onTraces, onLog: writeTo(logger), mount, ...(loadFolder && { loadFolder }) });
   }
 
   get logger(): ServerLogger {
@@ -109,7 +114,7 @@ export class LocalServer implements ServerHandle {
   load(model: HostedModel, { now }: HostedLoad = {}): Promise<void> {
     const source: InstanceSource = {
       open: async (override) => {
-        // What a client asked for before may get its turn only now, when the model may be another server's already.
+        // A client's earlier load may get its turn only now, when the model may already belong to another server.
         if (this.#stopping !== undefined)
           throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
         return this.#instancesOf(await model.open(override), model);

@@ -1,16 +1,19 @@
-// The life of a server, from one start to the next: it is started with all models that are bound, serves, and is stopped, by its
-// user or by an error after which no inference is possible.
+// Manages the life of a server from one start to the next. It starts the server with all bound models, and stops it for
+// its user or after an unrecoverable error.
 
-import type { CompleteTritonConfig } from '../config/complete-triton-config.js';
-import { TritonError } from '../errors.js';
+import { type CompleteTritonConfig, expectEndpoint } from '../config/complete-triton-config.js';
+import type { ReadTritonConfig } from '../config/read-triton-config.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
-import { unlessInterrupted } from '../model/interrupted-load.js';
+import { unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { Mount } from './mount.js';
 import type { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
 import type { PolledFolders } from './polled-folders.js';
 import type { LocalServer, ServerHandle, ServerServices } from './server-handle.js';
-import { withoutPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
+import { NO_PORTS, withoutPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
+import { watchStandardOutput } from './standard-output.js';
 import { ThreadServer } from './thread-server.js';
 
 /** How long requests under way may go on after an unrecoverable error. */
@@ -19,55 +22,48 @@ const UNRECOVERABLE_GRACE: StopTimes = { delaySecs: 0, graceSecs: 0, timeoutSecs
 const LONGEST_GRACE_SECS = 0.5;
 type OpenServer = (tracing: RequestTracing | undefined) => ServerHandle | Promise<ServerHandle>;
 
-const NO_PORTS: ServerPorts = {
-  http: undefined,
-  grpc: undefined,
-  metrics: undefined,
-  vertexAi: undefined,
-  sagemaker: undefined,
-};
-
 interface LifeSurroundings {
-  readonly config: CompleteTritonConfig;
+  readonly read: ReadTritonConfig;
   readonly options: ServerOptions;
-  /** Of what was configured: told at every start. */
-  readonly warnings: readonly string[];
   readonly bindings: ModelBindings;
-  /** What is refused of a model by the server's own options. Throws INVALID_ARG. */
+  /** Refuses a model that does not fit the server's own options. Throws INVALID_ARG. */
   readonly check: (binding: ModelBinding) => void;
-  /** Who is told of an unrecoverable error, as it is when there is one. */
+  /** Returns the current listener for unrecoverable errors. */
   readonly listener: () => ((error: TritonError) => void) | undefined;
 }
 
 export class ServerLife {
   readonly #config: CompleteTritonConfig;
+  readonly #read: ReadTritonConfig;
   readonly #options: ServerOptions;
-  readonly #warnings: readonly string[];
   readonly #bindings: ModelBindings;
   readonly #check: LifeSurroundings['check'];
   readonly #listener: LifeSurroundings['listener'];
-  /** The models of `modelRepository`, since they were first read. */
+  /** The models of `modelRepository`, from the first read on. */
   #folders: PolledFolders | undefined;
   #server: ServerHandle | undefined;
+  #leaveOutput: (() => void) | undefined;
+  readonly #mount: Mount;
   #ports = NO_PORTS;
   #running: Promise<void> | undefined;
   /** Ends the start. */
   #interruption = new AbortController();
   #stopping: Promise<void> | undefined;
-  /** Everything bound before `run()` is loaded. */
+  /** Whether everything bound before `run()` is loaded. */
   #serving = false;
-  /** Whether `serve()` waits, and rejects with what ends the server. */
+  /** Whether `serve()` waits; it then rejects with the error that ends the server. */
   #awaited = false;
-  /** Ends `serve()`: by stop, or by what ends the server. */
+  /** Ends `serve()`, by a stop or with the error that ends the server. */
   #ended:
     | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
     | undefined;
 
-  constructor({ config, options, warnings, bindings, check, listener }: LifeSurroundings) {
-    this.#config = config;
+  constructor({ read, options, bindings, check, listener }: LifeSurroundings) {
+    this.#read = read;
+    this.#config = read.config;
     this.#options = options;
-    this.#warnings = warnings;
     this.#bindings = bindings;
+    this.#mount = new Mount((path) => bindings.hasPath(path));
     this.#check = check;
     this.#listener = listener;
   }
@@ -80,17 +76,17 @@ export class ServerLife {
     return this.#stopping !== undefined;
   }
 
-  /** All models have been loaded, or have failed to, and the server is there. */
+  /** Whether the server runs, and all models have loaded or failed to load. */
   get serves(): boolean {
     return this.#serving && this.#server?.lives === true;
   }
 
-  /** It serves, and every model is ready, also those in folders that could not even be bound. */
+  /** Whether the server serves and every model is ready. A model in a folder that could not be bound is not ready. */
   get isReady(): boolean {
     return this.serves && this.#bindings.areReady && !this.#folders?.areBroken;
   }
 
-  /** Whether code of the user's goes on that the last stop did not wait for. */
+  /** Whether user's code still runs that the last stop did not wait for. */
   get leavesBehind(): boolean {
     return this.#running === undefined && this.#bindings.areLeftBehind;
   }
@@ -102,11 +98,48 @@ export class ServerLife {
     return this.isReady ? 'ready' : 'not ready';
   }
 
+  /**
+   * Handlers in other HTTP servers. Throws INVALID_ARG when the server runs without them: it may run in another thread.
+   */
+  get mount(): Mount {
+    this.#expectOwnEngine();
+    if (this.#running !== undefined && !this.#mount.isAsked) {
+      throw invalidArg('handlers have to be made before run(), because a server with handlers runs in their thread');
+    }
+    return this.#mount;
+  }
+
+  /** For clients in this thread. Throws INVALID_ARG when the server runs in another thread. */
+  openTransport(): unknown {
+    this.#expectOwnEngine();
+    if (this.#running !== undefined && !this.#mount.isAsked && this.#mount.core === undefined) {
+      throw invalidArg(
+        'the server runs in a thread of its own: a client takes a Triton in the place of a URL if it is made before run(), or with serverThread: false',
+      );
+    }
+    return this.#mount.local();
+  }
+
+  /** Throws UNSUPPORTED where the engine has no place in this process. */
+  #expectOwnEngine(): void {
+    if (this.#config.engine !== 'tritonserver') return;
+    throw new TritonError(
+      'UNSUPPORTED',
+      "engine: 'tritonserver' has ports of its own alone: handlers and clients of this process need engine: 'tstriton'",
+    );
+  }
+
+  /** Rejects also with INVALID_ARG when nobody could reach the server. */
   run(): Promise<void> {
+    try {
+      if (!this.#mount.isAsked) expectEndpoint(this.#config);
+    } catch (error) {
+      return Promise.reject(error as TritonError);
+    }
     return this.#run((tracing) => this.#newServer(tracing));
   }
 
-  /** Without ports; resolves to the core. */
+  /** Runs without ports; resolves to the core. */
   async runInProcess(): Promise<unknown> {
     let core: unknown;
     await this.#run(async (tracing) => {
@@ -130,8 +163,8 @@ export class ServerLife {
   }
 
   /**
-   * Runs, unless it does already, until it has been stopped. Rejects with what ends the server. The caller has SIGINT and SIGTERM
-   * stop it.
+   * Runs the server, unless it runs already, until it has stopped. Rejects with the error that ends the server. The
+   * caller must stop it on SIGINT and SIGTERM.
    */
   async untilEnded(): Promise<void> {
     try {
@@ -147,7 +180,7 @@ export class ServerLife {
       try {
         await this.#ended?.promise;
       } catch (error) {
-        // What is under way is answered first: whoever awaits this may end the process.
+        // Requests under way are answered first, because the caller may end the process afterwards.
         await this.#stopping?.catch(() => undefined);
         throw error;
       }
@@ -166,7 +199,7 @@ export class ServerLife {
     return (this.#stopping ??= this.#stop(this.#stopTimes));
   }
 
-  /** Resolves when the start is over. Rejects with UNAVAILABLE when there is none, or with what it failed with. */
+  /** Resolves when the start is over. Rejects with the reason of its failure, or with UNAVAILABLE without a start. */
   async started(): Promise<void> {
     if (this.#running === undefined || this.#stopping !== undefined) throw notRunning();
     await this.#running;
@@ -179,25 +212,42 @@ export class ServerLife {
   }
 
   #newServer(tracing: RequestTracing | undefined): ServerHandle | Promise<ServerHandle> {
+    if (this.#config.engine === 'tritonserver') return this.#newTritonserver(tracing);
     const services = this.#services(tracing);
-    if (!this.#config.serverThread) return openLocalServer(this.#options, services);
-    const listeners = {
+    if (!this.#config.serverThread || this.#mount.isAsked) return openLocalServer(this.#options, services);
+    return new ThreadServer(this.#options, this.#deathListeners, services);
+  }
+
+  /** Imported late, because few servers run so. */
+  async #newTritonserver(tracing: RequestTracing | undefined): Promise<ServerHandle> {
+    const { TritonserverEngine } = await import('./tritonserver-engine.js');
+    return new TritonserverEngine(this.#read, this.#options, this.#deathListeners, tracing);
+  }
+
+  get #deathListeners() {
+    return {
       onDeath: (error: TritonError) => this.#listener()?.(error),
       onGivenUp: (error: TritonError) => this.unrecoverable(error),
     };
-    return new ThreadServer(this.#options, listeners, services);
   }
 
   #services(tracing: RequestTracing | undefined): ServerServices {
     const { logger } = this.#config;
-    return { tracing, logger, loadFolder: (name, parameters, ready) => this.#folders!.load(name, parameters, ready) };
+    const mount = this.#mount;
+    return {
+      tracing,
+      logger,
+      mount,
+      loadFolder: (name, parameters, ready) => this.#folders!.load(name, parameters, ready),
+    };
   }
 
   /** Reads the model repository, if there is one, before anything is loaded. */
   async #readFolders(server: ServerHandle): Promise<void> {
     const { modelRepository: repositories, repositoryPollSecs, exitOnError } = this.#config;
     const { modelControlMode: mode, loadModel, disableAutoCompleteConfig } = this.#config;
-    if (repositories.length === 0) return;
+    // tritonserver reads them itself.
+    if (repositories.length === 0 || this.#config.engine === 'tritonserver') return;
     const { PolledFolders } = await import('./polled-folders.js');
     this.#folders ??= new PolledFolders({
       repositories,
@@ -219,8 +269,9 @@ export class ServerLife {
       const tracing = spans ? new RequestTracing(await loadOpenTelemetry()) : undefined;
       const server = await open(tracing);
       this.#server = server;
+      this.#leaveOutput = watchStandardOutput(server.logger);
       const watching = this.#awaited ? server.watchSignals(this.#stopTimes) : undefined;
-      for (const warning of this.#warnings) process.emitWarning(warning, 'TSTritonWarning');
+      for (const warning of this.#read.warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
       await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);
       this.#folders?.begin();
@@ -254,7 +305,7 @@ export class ServerLife {
     try {
       await this.#end(times);
     } finally {
-      // Unless run() was called again meanwhile.
+      // A new run() may have begun meanwhile.
       if (this.#running === running || this.#running === undefined) {
         this.#running = undefined;
         this.#stopping = undefined;
@@ -263,12 +314,12 @@ export class ServerLife {
     }
   }
 
-  /** Stops the server, if there is one, and ends the loads that are under way. */
+  /** Stops the server, if there is one, and ends the loads under way. */
   async #end(times: StopTimes): Promise<void> {
     const server = this.#server;
     this.#serving = false;
     try {
-      // First, so that loads which are interrupted do not look like failed ones.
+      // The stop begins first, so that interrupted loads do not look like failed ones.
       const stopped = server?.stop(times);
       const loads = [
         ...(this.#folders?.end() ?? []).map((name) => `'${name}'`),
@@ -284,15 +335,16 @@ export class ServerLife {
   async #forget(): Promise<void> {
     this.#serving = false;
     this.#server = undefined;
+    this.#leaveOutput?.();
     this.#ports = NO_PORTS;
     await this.#bindings.releaseAll();
     await this.#folders?.close();
   }
 
-  /** No further inference is possible: answers what is under way, shortly, and ends. */
+  /** Ends the server after an unrecoverable error; requests under way have a short time. */
   unrecoverable(error: TritonError): void {
     if (this.#stopping !== undefined) return;
-    // Nobody else would tell whoever supervises the process. While it starts, run() rejects.
+    // Only the exit code can tell the supervisor of the process. During the start, run() rejects instead.
     if (this.#serving && !this.#awaited && this.#listener() === undefined) process.exitCode = 1;
     this.#server?.logger.error(`shutting down after an unrecoverable error: ${error.message}`);
     this.#ended?.reject(error);
@@ -310,7 +362,9 @@ function notRunning(): TritonError {
   return new TritonError('UNAVAILABLE', 'the server does not run; call run() first');
 }
 
-/** Imported when there is one: all of the server would take room and time where it runs in a thread of its own. */
+/**
+ * Imports the server only where it runs in this thread. Otherwise the import would cost time and memory for nothing.
+ */
 async function openLocalServer(...given: ConstructorParameters<typeof LocalServer>): Promise<LocalServer> {
   const module = await import('./server-handle.js');
   return new module.LocalServer(...given);

@@ -1,10 +1,11 @@
-// What a server is started with, and how that follows from what users configured.
+// Makes the start options of a server from the user's configuration.
 
 import { grpcSettings } from '../config/grpc-settings.js';
 import type { MetricsConfig } from '../config/parse-metrics-config.js';
 import type { ReadTritonConfig } from '../config/read-triton-config.js';
 import { tlsFiles } from '../config/tls-files.js';
 import type { ModelControlMode } from '../core/model-control.js';
+import { invalidArg } from '../errors.js';
 import type { GrpcFrontendOptions } from '../frontend/grpc/grpc-frontend.js';
 import type { HttpServiceOptions } from '../frontend/http/http-service.js';
 import type { MetricsOptions } from '../frontend/metrics/metrics-report.js';
@@ -12,7 +13,8 @@ import type { TlsFiles } from '../frontend/port-tls.js';
 import type { SagemakerServiceOptions } from '../frontend/sagemaker/sagemaker-service.js';
 import type { VertexAiServiceOptions } from '../frontend/vertex-ai/vertex-ai-service.js';
 import type { LogSettings } from '../logger.js';
-import type { TraceStart } from '../model/traces.js';
+import { LONGEST_SOCKET_PATH } from '../sockets/unix-socket.js';
+import type { TraceStart } from '../observability/traces.js';
 
 /** The frontends by the prefixes of their options. */
 export const FRONTENDS = ['http', 'grpc', 'metrics', 'vertexAi', 'sagemaker'] as const;
@@ -20,6 +22,14 @@ export type FrontendName = (typeof FRONTENDS)[number];
 
 /** The real ports; undefined where a frontend is off. */
 export type ServerPorts = Readonly<Record<FrontendName, number | undefined>>;
+
+export const NO_PORTS: ServerPorts = {
+  http: undefined,
+  grpc: undefined,
+  metrics: undefined,
+  vertexAi: undefined,
+  sagemaker: undefined,
+};
 
 interface Place {
   readonly address: string;
@@ -31,7 +41,7 @@ interface Place {
 /** In seconds; see the options `shutdownDelaySecs` and `exitTimeoutSecs`. */
 export interface StopTimes {
   readonly delaySecs: number;
-  /** Without a delay, for how long open connections are served on. */
+  /** How long open connections are served without a delay. */
   readonly graceSecs: number;
   readonly timeoutSecs: number;
 }
@@ -39,8 +49,11 @@ export interface StopTimes {
 /** Plain data that crosses threads. */
 export interface ServerOptions {
   readonly id: string;
-  readonly http: (Place & Omit<HttpServiceOptions, 'server'>) | undefined;
-  readonly grpc: Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit' | 'hosts'> | undefined;
+  /** Of requests that handlers in other servers pass on. */
+  readonly mounted: Omit<HttpServiceOptions, 'server'>;
+  readonly http: (Place & Omit<HttpServiceOptions, 'server'> & { readonly page: boolean }) | undefined;
+  readonly grpc:
+    Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit' | 'hosts' | 'link'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;
@@ -51,24 +64,26 @@ export interface ServerOptions {
   readonly modelControlMode: ModelControlMode;
   /** In explicit mode, the models that are loaded when they are bound; `*` stands for all. */
   readonly loadModel: readonly string[];
-  /** Undefined: there is no response cache. */
+  /** Undefined: the server has no response cache. */
   readonly responseCacheByteSize: number | undefined;
-  /** Empty: all. */
+  /** Of processes that bind models; undefined where none may. */
+  readonly remoteAccessToken: string | undefined;
+  /** Empty for all names. */
   readonly allowedHosts: readonly string[];
   readonly allowClientShm: boolean;
-  /** Of clients' requests and answers, on all ports together. */
+  /** The limit for clients' requests and answers, on all ports together. */
   readonly maxInflightBytes: number;
-  /** On all ports together, without that of metrics. */
+  /** The limit for all ports together, without the metrics port. */
   readonly maxConnections: number;
   readonly logFile: string | undefined;
-  /** Whether the entries of the log go to a logger of the user's, which is in the user's thread. */
+  /** Whether the log's entries go to the user's logger, which is in the user's thread. */
   readonly hasLogger: boolean;
   readonly logSettings: LogSettings;
   /** Undefined: nothing is traced. */
   readonly tracing: TraceStart | undefined;
 }
 
-/** The same options for a server in the place of another one, whose ports are to be found where they were. */
+/** The same options for a server that replaces a dead one, on the same ports. */
 export function withPorts(options: ServerOptions, ports: ServerPorts): ServerOptions {
   const moved = FRONTENDS.map((name) => {
     const { [name]: own } = options;
@@ -83,27 +98,50 @@ export function withoutPorts(options: ServerOptions): ServerOptions {
   return { ...options, ...Object.fromEntries(FRONTENDS.map((name) => [name, undefined])) };
 }
 
+function remoteToken({ remoteAccessToken, allowGrpc }: ReadTritonConfig['config']): string | undefined {
+  if (remoteAccessToken === undefined || allowGrpc) return remoteAccessToken;
+  throw invalidArg('remoteAccessToken is for processes that come through the gRPC port, got allowGrpc: false');
+}
+
+function remoteSocket({ remoteSocket: path, remoteAccessToken }: ReadTritonConfig['config']): string | undefined {
+  if (path === undefined) return undefined;
+  if (remoteAccessToken === undefined) throw invalidArg('remoteSocket needs remoteAccessToken');
+  if (path.startsWith('/') && Buffer.byteLength(path) <= LONGEST_SOCKET_PATH) return path;
+  throw invalidArg(
+    `remoteSocket must be the absolute path of a Unix socket, of at most ${LONGEST_SOCKET_PATH} bytes, got '${path}'`,
+  );
+}
+
+/** Throws INVALID_ARG for options that do not go together. */
 export function serverOptions({ config, restrictions, vertexAi, sagemaker }: ReadTritonConfig): ServerOptions {
   const http = {
     address: config.httpAddress,
     maxInputSize: config.httpMaxInputSize,
     restrictions: restrictions.http,
   };
+  const mounted = {
+    maxInputSize: config.httpMaxInputSize,
+    restrictions: restrictions.http,
+    headerForwardPattern: config.httpHeaderForwardPattern,
+    corsAllowOrigin: config.corsAllowOrigin,
+  };
   return {
     id: config.id,
+    mounted,
     http: config.allowHttp
       ? {
-          ...http,
+          ...mounted,
+          address: config.httpAddress,
           port: config.httpPort,
-          headerForwardPattern: config.httpHeaderForwardPattern,
-          corsAllowOrigin: config.corsAllowOrigin,
           tls: tlsFiles(config, 'http'),
+          page: config.allowPage,
         }
       : undefined,
     grpc: config.allowGrpc
       ? {
           address: config.grpcAddress,
           port: config.grpcPort,
+          socketPath: remoteSocket(config),
           maxMessageSize: config.grpcMaxMessageSize,
           headerForwardPattern: config.grpcHeaderForwardPattern,
           ...grpcSettings(config),
@@ -133,6 +171,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
     modelControlMode: config.modelControlMode,
     loadModel: config.loadModel,
     responseCacheByteSize: config.responseCacheByteSize,
+    remoteAccessToken: remoteToken(config),
     allowedHosts: config.allowedHosts,
     allowClientShm: config.allowClientShm,
     maxInflightBytes: config.maxInflightBytes,

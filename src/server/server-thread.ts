@@ -1,7 +1,8 @@
-// Entry of the server's thread: a Server driven by control messages from the user's thread.
+// Runs as the entry of the server's thread: control messages from the user's thread drive a Server.
 
 import { parentPort, workerData } from 'node:worker_threads';
 
+import type { LoadParameters } from '../core/client-loads.js';
 import { assert, TritonError } from '../errors.js';
 import { PortChannel } from '../link/channel.js';
 import { ChannelInstance } from '../link/channel-instance.js';
@@ -22,6 +23,7 @@ import type {
   TracesNotice,
   UserMessage,
 } from './control-messages.js';
+import { LEAST_LARGE_BYTES } from '../sockets/large-memory.js';
 import { watchPulse } from './owner-pulse.js';
 import type { InstanceSource } from './served-model.js';
 import type { OpenedInstances } from './served-opening.js';
@@ -34,7 +36,7 @@ const control = parentPort;
 const { options, beats } = workerData as ServerThreadData;
 const server = new Server(options, {
   loadFolder: async (name, parameters, ready) =>
-    (await ask({ kind: 'load folder', name, parameters, ready })).isThere === true,
+    (await ask({ kind: 'load folder', name, parameters, ready }, memoryOf(parameters.files))).isThere === true,
   onLog: options.hasLogger ? (entry) => control.postMessage({ kind: 'log', entry } satisfies LogNotice) : undefined,
   onLogSettings: (settings) => control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
   onTraces: (ended) => control.postMessage({ kind: 'traces', ended } satisfies TracesNotice),
@@ -48,7 +50,7 @@ interface Waiting {
 }
 
 const waiting = new Map<number, Waiting>();
-/** What takes instances that are started again, by the number that stands for the load. */
+/** The takers of restarted instances, by the number of the load. */
 const openings = new Map<number, (port: InstancePort) => void>();
 let nextId = 0;
 let stopping: Promise<void> | undefined;
@@ -57,6 +59,7 @@ const USER_MILLISECONDS = 250;
 
 control.on('message', (message: UserMessage) => {
   if (message.kind === 'call') answer(message);
+  else if (message.kind === 'log') server.logged(message.entry);
   else settle(message);
 });
 
@@ -64,7 +67,7 @@ function answer({ id, call }: ControlRequest): void {
   perform(call).then(
     (ports) => {
       control.postMessage({ kind: 'reply', id, ports } satisfies ControlReply);
-      // Nothing keeps the thread alive any more.
+      // Then nothing keeps the thread alive any more.
       if (call.kind === 'stop') control.close();
     },
     (thrown: unknown) => {
@@ -74,16 +77,22 @@ function answer({ id, call }: ControlRequest): void {
   );
 }
 
-/** Asks the user's thread for the instances of a load, or for the load itself, or tells it that they are closed. */
-function ask(action: HostRequest['action']): Promise<HostReply> {
+/** Asks the user's thread to open or close the instances of a load, or to load a model. */
+function ask(action: HostRequest['action'], transfer: readonly ArrayBuffer[] = []): Promise<HostReply> {
   return new Promise((resolve, reject) => {
     const id = nextId++;
     waiting.set(id, { resolve, reject });
-    control.postMessage({ kind: 'host', id, action } satisfies HostRequest);
+    control.postMessage({ kind: 'host', id, action } satisfies HostRequest, [...transfer]);
   });
 }
 
-/** The instances of a model, which are at the other ends of ports. */
+/** Memory of files that moves to the user's thread. Small memory is copied, because it may be part of Node's pool. */
+function memoryOf(files: LoadParameters['files']): readonly ArrayBuffer[] {
+  const all = Object.values(files).flatMap((file) => (file === undefined ? [] : [file.buffer as ArrayBuffer]));
+  return [...new Set(all)].filter(({ byteLength }) => byteLength >= LEAST_LARGE_BYTES);
+}
+
+/** The source of a model's instances, which are at the other ends of ports. */
 function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
   return {
     open: async (override) => {
@@ -160,7 +169,7 @@ function watch(times: StopTimes): void {
   watchSignals({
     limitSecs: secondsOf(times) + USER_MILLISECONDS / 1000,
     ask: () => ask({ kind: 'ping' }),
-    // Where the user's thread is blocked it does not ask for the stop.
+    // A blocked user's thread cannot ask for the stop.
     onSignal: () => void setTimeout(() => void stop(times), USER_MILLISECONDS),
     onBlocked: () => server.logger.error(BLOCKED_TEXT),
   });

@@ -1,4 +1,5 @@
-// One life of the server's thread, seen from the user's thread: calls by number, and what comes of them when it dies.
+// Manages one life of the server's thread from the user's thread: it makes calls by number, and fails them when the
+// thread dies.
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,20 +7,21 @@ import type { Transferable, Worker } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
 import { receiveFailure } from '../link/sent-error.js';
+import type { LogEntry } from '../logger.js';
 import type {
   ControlCall,
   ControlReply,
   ControlRequest,
   HostReply,
+  LogNotice,
   ServerMessage,
-  ServerThreadData,
 } from './control-messages.js';
 import { startWatchingThread } from './watching-thread.js';
 
 export interface ServerWorkerListeners {
-  /** What the thread says beside its replies. */
+  /** Gets the thread's messages other than replies. */
   readonly onMessage: (message: Exclude<ServerMessage, ControlReply>) => void;
-  /** It ended without having been asked to, after its calls were rejected with the same error. */
+  /** Called when the thread ended by itself, after its calls were rejected with the same error. */
   readonly onDeath: (error: TritonError) => void;
 }
 
@@ -28,19 +30,41 @@ interface Waiting {
   readonly reject: (error: TritonError) => void;
 }
 
+/** The code of a thread that takes control calls. */
+export interface ThreadEntry {
+  /** Its compiled module. */
+  readonly url: URL;
+  /** The thread's name for Node. */
+  readonly name: string;
+  /** Its name in messages. */
+  readonly called: string;
+  /** What to do where the module is not there. */
+  readonly advice: string;
+}
+
+const SERVER_THREAD: ThreadEntry = {
+  url: new URL('./server-thread.js', import.meta.url),
+  name: 'tstriton-server',
+  called: "the server's thread",
+  advice: '; set serverThread: false to run the server in this thread',
+};
+
 export class ServerWorker {
+  readonly #called: string;
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
   readonly #waiting = new Map<number, Waiting>();
   readonly #startedAt = performance.now();
   #nextId = 0;
+  /** Its end was asked for. */
   #terminating = false;
-  /** What calls fail with, since it is over. */
+  /** The error of all calls after the thread's end. */
   #over: TritonError | undefined;
 
-  /** Throws UNSUPPORTED where the thread's entry is not to be found. */
-  constructor(workerData: ServerThreadData, { onMessage, onDeath }: ServerWorkerListeners) {
-    this.#worker = startWatchingThread(threadEntry(), { workerData, name: 'tstriton-server' });
+  /** Throws UNSUPPORTED when the thread's entry cannot be found. */
+  constructor(workerData: object, { onMessage, onDeath }: ServerWorkerListeners, entry = SERVER_THREAD) {
+    this.#called = entry.called;
+    this.#worker = startWatchingThread(found(entry), { workerData, name: entry.name });
     this.#worker.on('message', (message: ServerMessage) => {
       if (message.kind === 'reply') this.#answered(message);
       else onMessage(message);
@@ -49,9 +73,7 @@ export class ServerWorker {
     this.#worker.on('error', (error) => (cause ??= error));
     this.#exited = new Promise((resolve) =>
       this.#worker.once('exit', (code) => {
-        cause ??= new Error(`it exited with code ${code}`);
-        const message = `the server's thread ended: ${TritonError.from(cause).message}`;
-        const error = new TritonError('UNAVAILABLE', message, { cause });
+        const error = this.#terminating && cause === undefined ? this.#hasEnded() : this.#endedBy(cause, code);
         this.#end(error);
         resolve();
         if (!this.#terminating) onDeath(error);
@@ -73,9 +95,16 @@ export class ServerWorker {
     if (this.#over !== undefined) return Promise.reject(this.#over);
     return new Promise((resolve, reject) => {
       const id = this.#nextId++;
+      // The thread exits by itself after a stop, at times before this thread has terminated it.
+      if (call.kind === 'stop') this.#terminating = true;
       this.#waiting.set(id, { resolve, reject });
       this.#worker.postMessage({ kind: 'call', id, call } satisfies ControlRequest, [...transfer]);
     });
+  }
+
+  /** Tells the thread of an entry in the log. */
+  logged(entry: LogEntry): void {
+    if (!this.isOver) this.#worker.postMessage({ kind: 'log', entry } satisfies LogNotice);
   }
 
   /** Answers what the thread asked. */
@@ -86,10 +115,10 @@ export class ServerWorker {
     );
   }
 
-  /** Ends the thread, if it has not ended, whatever it does. */
+  /** Ends the thread by force, if it has not ended. */
   async terminate(): Promise<void> {
     this.#terminating = true;
-    this.#end(new TritonError('UNAVAILABLE', "the server's thread has ended"));
+    this.#end(this.#hasEnded());
     await this.#worker.terminate();
     await this.#exited;
   }
@@ -106,13 +135,20 @@ export class ServerWorker {
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
   }
+
+  #hasEnded(): TritonError {
+    return new TritonError('UNAVAILABLE', `${this.#called} has ended`);
+  }
+
+  #endedBy(error: unknown, code: number): TritonError {
+    const cause = error ?? new Error(`it exited with code ${code}`);
+    const message = `${this.#called} ended: ${TritonError.from(cause).message}`;
+    return new TritonError('UNAVAILABLE', message, { cause });
+  }
 }
 
-function threadEntry(): URL {
-  const entry = new URL('./server-thread.js', import.meta.url);
-  if (entry.protocol === 'file:' && existsSync(fileURLToPath(entry))) return entry;
-  throw new TritonError(
-    'UNSUPPORTED',
-    `the entry of the server's thread was not found at ${entry.href}, as happens in a bundle; set serverThread: false to run the server in this thread`,
-  );
+function found({ url, called, advice }: ThreadEntry): URL {
+  if (url.protocol === 'file:' && existsSync(fileURLToPath(url))) return url;
+  const message = `the entry of ${called} was not found at ${url.href}, as happens in a bundle${advice}`;
+  throw new TritonError('UNSUPPORTED', message);
 }

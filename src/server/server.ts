@@ -1,14 +1,20 @@
-// The engine and its frontends, assembled: the whole server, in whatever thread it is started.
+// Assembles the engine and its frontends into the whole server, in any thread.
 
 import { callModel } from '../core/call-model.js';
 import { LogSettingsStore } from '../core/engine-logger.js';
-import { type FoldersOfModels, InferenceServer } from '../core/inference-server.js';
+import type { FoldersOfModels } from '../core/client-loads.js';
+import { InferenceServer } from '../core/inference-server.js';
 import { SharedMemoryRegistry } from '../core/shared-memory/shared-memory-registry.js';
 import { TritonError } from '../errors.js';
 import { AllowedHosts } from '../frontend/allowed-hosts.js';
 import type { Frontend } from '../frontend/frontend.js';
+import { MountedFrontend } from '../frontend/mounted/mounted-frontend.js';
+import { LogTail } from '../frontend/page/log-tail.js';
+import { PageService } from '../frontend/page/page-service.js';
+import { OpenAiService } from '../frontend/openai/openai-service.js';
 import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
-import { HttpPort, type PortService } from '../frontend/http/http-port.js';
+import { HttpFrontend, type PortService } from '../frontend/http/http-frontend.js';
+import type { FurtherPaths } from '../frontend/http/further-paths.js';
 import { HttpService } from '../frontend/http/http-service.js';
 import type { ServedCore } from '../frontend/served-core.js';
 import { withOptions } from '../frontend/listen-failure.js';
@@ -20,16 +26,18 @@ import { afterReading } from '../sockets/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
 import { OpenFiles } from '../sockets/open-files.js';
-import { regionRoom } from './region-room.js';
+import { loadsLeft, roomOf } from './rooms.js';
 import type { OpenHttp2Port } from '../http2/http2-port.js';
 import { Http2Server } from '../http2/http2-server.js';
 import { type LogEntry, type LogSettings, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
-import type { EndedTrace } from '../model/traces.js';
+import type { EndedTrace } from '../observability/traces.js';
 import { modelNames } from '../repository/model-names.js';
 import type { LoadedBefore } from './control-messages.js';
+import type { Mount } from './mount.js';
 import { type ClosableLogSink, openLogSink } from './log-sink.js';
+import { RemoteModels, type ServingServer } from './remote/remote-models.js';
 import { type InstanceSource, ServedModel } from './served-model.js';
 import type { ServedSurroundings } from './served-opening.js';
 import {
@@ -41,10 +49,10 @@ import {
 } from './server-options.js';
 import { TraceFile } from './trace-file.js';
 import { VERSION } from './version.js';
-import { drain, leave } from './stop-phases.js';
+import { drain, finishSequences, leave } from './stop-phases.js';
 import { loggedWait } from './waiting-log.js';
 
-/** Who wants to know what happens in the server. */
+/** Listeners to events in the server. */
 export interface ServerListeners {
   /** Clients changed the log. */
   readonly onLogSettings?: (settings: LogSettings) => void;
@@ -52,32 +60,40 @@ export interface ServerListeners {
   readonly onLog?: ((entry: LogEntry) => void) | undefined;
   /** Traced requests ended without reaching a callable. */
   readonly onTraces?: (ended: readonly EndedTrace[]) => void;
-  /** A client wants a model of a model repository to be loaded. */
+  /** Loads a model of a model repository for a client. */
   readonly loadFolder?: FoldersOfModels['load'];
+  /** Handlers in other HTTP servers, which are given a frontend. */
+  readonly mount?: Mount | undefined;
 }
 
-/** How a model is loaded that is to be served. */
+/** The options of a load. */
 export interface LoadOptions {
-  /** Where a server before this one had it: as it was there. */
+  /** The model's state on a server before this one, if that had it. */
   readonly again?: LoadedBefore | undefined;
-  /** A client asked for it: it is loaded, though where clients load models it would only be known. */
+  /** A client asked for the load: the model is loaded even in explicit mode. */
   readonly now?: boolean | undefined;
 }
 
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
 
-/** Few read metrics, and they are to be served whatever happens on other ports. */
+/** Few clients read metrics, and the server must answer them whatever happens on other ports. */
 const METRICS_CONNECTIONS = 32;
+/** Of gRPC. */
+const LARGEST_MESSAGE = 2_147_483_647;
+/** What the results of one batch may have at least. */
+const LEAST_LINK_BYTES = 64 << 20;
 const NOBODY = (): void => undefined;
 
 export class Server {
   readonly #options: ServerOptions;
   readonly #sink: ClosableLogSink;
+  /** Undefined without a page. */
+  readonly #tail: LogTail | undefined;
   readonly #logger: ServerLogger;
   readonly #traceFile: TraceFile | undefined;
   readonly #engine: InferenceServer;
   readonly #served: ServedSurroundings = {
-    caller: (call, receiver) => callModel(this.#engine, call, receiver),
+    caller: (call, sink) => callModel(this.#engine, call, sink),
     openings: new Set(),
     isEnding: false,
     isOwnerBlocked: false,
@@ -85,16 +101,23 @@ export class Server {
   readonly #openFiles: OpenFiles;
   readonly #budget: ByteBudget;
   #frontends: readonly NamedFrontend[] = [];
+  readonly #mount: Mount | undefined;
+  #mounted: MountedFrontend | undefined;
+  #ports: ServerPorts | undefined;
   #vertexAi: VertexAiService | undefined;
+  /** Undefined where no other process may bind models. */
+  #remote: RemoteModels | undefined;
 
   /** Throws INVALID_ARG when the log file cannot be opened. */
   constructor(options: ServerOptions, listeners: ServerListeners = {}) {
-    const { onLogSettings = NOBODY, onTraces = NOBODY, onLog, loadFolder } = listeners;
+    const { onLogSettings = NOBODY, onTraces = NOBODY, onLog, loadFolder, mount } = listeners;
+    this.#mount = mount;
     this.#options = options;
     this.#sink = openLogSink(options.logFile, onLog);
     const { id, strictReadiness, maskErrors, modelControlMode, allowClientShm, modelRepository } = options;
     this.#budget = new ByteBudget(options.maxInflightBytes);
-    const logger = (this.#logger = new ServerLogger(this.#sink, options.logSettings));
+    this.#tail = options.http?.page === true ? new LogTail() : undefined;
+    const logger = (this.#logger = new ServerLogger(this.#tail?.before(this.#sink) ?? this.#sink, options.logSettings));
     this.#openFiles = new OpenFiles({
       onNone: (code) =>
         logger.error(`no more files can be opened (${code}): new connections are closed until some are`),
@@ -116,13 +139,15 @@ export class Server {
       responseCacheByteSize: options.responseCacheByteSize,
       summaries: options.metrics?.summaries,
       logSettings: new LogSettingsStore(logger, options.logFile ?? '', onLogSettings),
-      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm, room: regionRoom(this.#budget) }),
+      sharedMemory: new SharedMemoryRegistry({ allowed: allowClientShm, room: roomOf(this.#budget, 'shared memory') }),
+      countLeft: loadsLeft(this.#budget),
+      elementRoom: roomOf(this.#budget, 'elements'),
       tracing: options.tracing && {
         start: options.tracing,
         onEnded: onTraces,
         onRecords: (records) => this.#traceFile?.add(records),
       },
-      // A start needs no tables of protobuf messages.
+      // The import is late, because a start does not need the tables of protobuf messages.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
     this.#engine.onStateChange(() => this.#tellReadiness());
@@ -133,6 +158,11 @@ export class Server {
     return this.#engine;
   }
 
+  /** An entry that another thread has written to the log. */
+  logged(entry: LogEntry): void {
+    this.#tail?.add(entry);
+  }
+
   /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
   async start(): Promise<ServerPorts> {
     const server = this.#engine;
@@ -140,6 +170,7 @@ export class Server {
     const started = await Promise.allSettled(this.#frontends.map(([, frontend]) => frontend.start()));
     const failed = started.findIndex((result) => result.status === 'rejected');
     if (failed >= 0) {
+      this.#remote?.end();
       await this.#closeFrontends();
       this.#closeFiles();
       throw withOptions(
@@ -148,33 +179,43 @@ export class Server {
       );
     }
     this.#openFiles.watch();
+    if (this.#mount !== undefined) Object.assign(this.#mount, { frontend: this.#mounted, core: this.#engine });
     const ports: Partial<Record<FrontendName, number>> = {};
     for (const [index, [name]] of this.#frontends.entries()) {
       ports[name] = (started[index] as PromiseFulfilledResult<number>).value;
     }
-    // In the order in which Triton logs them.
+    // Triton logs them in this order.
     const logged = [...this.#frontends].sort(([a], [b]) => Number(b === 'grpc') - Number(a === 'grpc'));
     for (const [name, frontend] of logged) {
       server.logger.info(`Started ${frontend.name} at ${this.#options[name]!.address}:${ports[name]}`);
     }
-    return ports as ServerPorts;
+    return (this.#ports = ports as ServerPorts);
   }
 
-  /** Those that the options ask for. */
+  /** Makes the frontends that the options ask for. */
   #makeFrontends(): NamedFrontend[] {
     const { http, grpc, metrics, vertexAi, sagemaker } = this.#options;
     const server = this.#engine;
     const { logger } = server;
     const budget = this.#budget;
     const { allowedHosts } = this.#options;
-    // Where all are answered, no request is asked for its host.
+    // Without listed hosts, no request's host is checked.
     const hosts = allowedHosts.length === 0 ? undefined : new AllowedHosts(allowedHosts);
     const limit = new ConnectionLimit(possibleConnections(this.#options.maxConnections));
+    const { remoteAccessToken } = this.#options;
+    if (grpc !== undefined && remoteAccessToken !== undefined) {
+      this.#remote = new RemoteModels(this.#forRemote(), remoteAccessToken);
+    }
     const connections = () => this.#frontends.map(([name, frontend]) => [name, frontend.connections] as const);
+    if (this.#mount?.isAsked === true) {
+      const { mounted } = this.#options;
+      const service = new HttpService({ server, ...mounted, further: [new OpenAiService({ server, ...mounted })] });
+      this.#mounted = new MountedFrontend({ service, budget, logger, hosts });
+    }
     const report = metrics && new MetricsReport({ server, logger, ...metrics, connections });
     this.#vertexAi = vertexAi && new VertexAiService({ server, metrics: report, ...vertexAi });
     const services: Readonly<Record<Exclude<FrontendName, 'grpc'>, PortService | undefined>> = {
-      http: http && new HttpService({ server, ...http }),
+      http: http && new HttpService({ server, logger, ...http, further: this.#furtherPaths(http) }),
       metrics: report && new MetricsService(report),
       vertexAi: this.#vertexAi,
       sagemaker: sagemaker && new SagemakerService({ server, ...sagemaker }),
@@ -184,29 +225,62 @@ export class Server {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
         return grpc === undefined
           ? []
-          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit, hosts })]];
+          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit, hosts, link: this.#remote })]];
       }
       const service = services[name];
       if (service === undefined) return [];
       const { address, port, tls } = this.#options[name]!;
       const ownLimit = name === 'metrics' ? new ConnectionLimit(METRICS_CONNECTIONS) : limit;
-      return [[name, new HttpPort(service, { address, port, tls, logger, budget, limit: ownLimit, hosts })]];
+      return [[name, new HttpFrontend(service, { address, port, tls, logger, budget, limit: ownLimit, hosts })]];
     });
   }
 
+  #forRemote(): ServingServer {
+    const { models, repository } = this.#engine;
+    return {
+      logger: this.#logger,
+      maxMessageBytes: Math.min(LARGEST_MESSAGE, Math.max(LEAST_LINK_BYTES, this.#options.maxInflightBytes)),
+      load: (config, source) => this.#serve(config, source),
+      unload: (config) => this.unload(config),
+      retired: (config) => this.retired(config),
+      has: ({ name, version }) => models.has(name, version),
+      isIdle: (connections) =>
+        repository.runningModels().every(({ inflight }) => inflight === 0) &&
+        this.#allFrontends.reduce((sum, { underWay }) => sum + underWay, 0) <= connections,
+    };
+  }
+
+  /** What the HTTP port serves beside Triton's protocol. */
+  #furtherPaths(http: NonNullable<ServerOptions['http']>): FurtherPaths[] {
+    const server = this.#engine;
+    const openai = new OpenAiService({ server, ...http });
+    if (!http.page) return [openai];
+    const { restrictions } = http;
+    const log = this.#tail!;
+    return [openai, new PageService({ server, restrictions, log, grpcPort: () => this.#ports?.grpc })];
+  }
+
   #closeFrontends(): Promise<unknown> {
-    return Promise.all(this.#frontends.map(([, frontend]) => frontend.close()));
+    if (this.#mount?.core === this.#engine) Object.assign(this.#mount, { frontend: undefined, core: undefined });
+    return Promise.all(this.#allFrontends.map((frontend) => frontend.close()));
+  }
+
+  get #allFrontends(): readonly Frontend[] {
+    const frontends = this.#frontends.map(([, frontend]) => frontend);
+    return this.#mounted === undefined ? frontends : [...frontends, this.#mounted];
   }
 
   /**
-   * Everything that was bound before serving is known: the server may be ready. Rejects with INTERNAL when `loadModel` names
-   * a model that is not bound, INVALID_ARG when Vertex AI has no model to predict with.
+   * Called when everything bound before the start is known: the server may become ready. Rejects with INTERNAL when
+   * `loadModel` names a model that is not bound, and with INVALID_ARG when Vertex AI has no model to predict with.
    */
   async started(): Promise<void> {
     const { models } = this.#engine;
     const isKnown = (name: string) =>
       name === '*' || models.has(name) || models.broken.some((broken) => broken.name === name);
-    const missing = this.#options.loadModel.find((name) => !isKnown(name));
+    // Other processes may bind it later.
+    const isOpen = this.#remote !== undefined;
+    const missing = isOpen ? undefined : this.#options.loadModel.find((name) => !isKnown(name));
     if (missing !== undefined) {
       throw new TritonError('INTERNAL', `failed to load '${missing}', failed to poll from model repository`);
     }
@@ -215,16 +289,24 @@ export class Server {
   }
 
   /**
-   * Serves a model; in explicit mode only when it is to be loaded from the start, or once a client loads it. A version
-   * that is there is replaced, and {@link retired} when its last request has ended. Rejects with what starting it failed with; a
-   * version that was to be replaced stays then.
+   * Serves a model; in explicit mode only when `loadModel` names it, or once a client loads it. It replaces a served
+   * version, which is {@link retired} when its last request has ended. When the start fails, it rejects with the
+   * reason, and the served version stays.
    */
-  async load(config: CompleteModelConfig, source: InstanceSource, { again, now }: LoadOptions = {}): Promise<void> {
+  async load(config: CompleteModelConfig, source: InstanceSource, options: LoadOptions = {}): Promise<void> {
+    if (this.#remote?.has(config) === true) {
+      const message = `model '${config.name}' version ${config.version} is bound by another process`;
+      throw new TritonError('ALREADY_EXISTS', message);
+    }
+    await this.#serve(config, source, options);
+  }
+
+  async #serve(config: CompleteModelConfig, source: InstanceSource, { again, now }: LoadOptions = {}): Promise<void> {
     const model = new ServedModel(config, source, this.#served);
     try {
       await this.#load(model, { again, now });
     } finally {
-      // Whoever waits for the load finds the model ready, or not.
+      // Readiness is reported before the load resolves.
       this.#tellReadiness();
     }
   }
@@ -240,7 +322,7 @@ export class Server {
     }
     models.bind(model);
     if (again !== undefined) {
-      // Its instances live, and are warm.
+      // Its instances are alive and warmed up.
       const loaded = { ...(again.override ?? config), modelWarmup: [] };
       if (again.isLoaded) await models.loadVersion(config.name, config.version, loaded);
       return;
@@ -264,22 +346,25 @@ export class Server {
     for (const [model, isReady] of this.#engine.models.readiness()) (model as ServedModel).tell(isReady);
   }
 
-  /** The highest version's policy may be another one now. Where clients load models, it waits until they do. */
+  /**
+   * Applies the version policy, because the highest version may have changed. In explicit mode the next load applies
+   * it.
+   */
   async #reapplyVersionPolicy({ name, version }: CompleteModelConfig): Promise<void> {
     if (this.#options.modelControlMode !== 'explicit') await this.#engine.models.applyVersionPolicy(name, version);
   }
 
-  /** Has the index show models that could not even be bound, instead of those that it was told before. */
+  /** Shows models that could not be bound in the index, in place of the models of the last call. */
   listBroken(models: readonly RepositoryModel[]): void {
     this.#engine.models.broken = models;
   }
 
-  /** Resolves when what was replaced or unloaded until now has answered its last request. */
+  /** Resolves when the models that were replaced or unloaded so far have answered their last requests. */
   retired(config: CompleteModelConfig): Promise<void> {
     return this.#engine.models.retired(config);
   }
 
-  /** Serves a model no more; it is {@link retired} when its last request has ended. */
+  /** Stops serving a model, which is {@link retired} when its last request has ended. */
   async unload(config: CompleteModelConfig): Promise<void> {
     await this.#engine.models.unbind(config.name, config.version);
     await this.#reapplyVersionPolicy(config);
@@ -297,20 +382,23 @@ export class Server {
   }
 
   /**
-   * Serves on for a while, though it is not ready any more; see {@link leave}. For `timeoutSecs` requests under way finish to the
-   * last byte of their answers; then they fail with UNAVAILABLE. Closes all ports.
+   * Serves on for a while without being ready; see {@link leave}. Live sequences and then requests under way have
+   * `timeoutSecs` to finish to the last byte of their answers, and fail with UNAVAILABLE afterwards. Closes all ports.
    */
   async stop(times: StopTimes): Promise<void> {
-    this.#engine.models.isEnding = true;
-    const frontends = this.#frontends.map(([, frontend]) => frontend);
+    this.#engine.models.end();
+    const frontends = this.#allFrontends;
     const served = { engine: this.#engine, frontends, logger: this.#logger };
     await leave(served, times);
     this.#served.isEnding = true;
+    const leftSecs = await finishSequences(served, times.timeoutSecs);
     for (const frontend of frontends) frontend.drain();
-    // Requests that have come and were not read yet are served.
+    this.#remote?.drain();
+    // Requests that have arrived but were not read yet are served.
     await new Promise<void>(afterReading);
-    await drain(served, times.timeoutSecs);
+    await drain(served, leftSecs);
     this.#engine.stop();
+    this.#remote?.end();
     for (const opening of this.#served.openings) opening.endInstances();
     await loggedWait(this.#closeFrontends(), this.#logger, 'connections to close');
     this.#engine.sharedMemory.close();

@@ -1,4 +1,5 @@
-// Entry of a small thread that watches signals where the server runs in the main thread, which may be blocked when one comes.
+// Runs as the entry of a small thread that watches signals, for a server in the main thread, which may be blocked when
+// one comes.
 
 import { parentPort, workerData } from 'node:worker_threads';
 

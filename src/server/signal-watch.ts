@@ -1,5 +1,6 @@
-// Ends the process when a signal told it to stop and the thread that should do so is blocked. Node runs the handlers of signals in
-// the main thread alone, so a callable there that never comes to an end keeps them from running. This is for another thread.
+// Ends the process after a signal when the main thread, which should stop it, is blocked. Node runs the handlers of
+// signals in the main thread alone, so a callable there that never ends keeps them from running. This module runs in
+// another thread.
 
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
@@ -9,7 +10,7 @@ import type { StopTimes } from './server-options.js';
 export interface SignalWatchOptions {
   /** For how long after a signal the main thread may be busy, in seconds. */
   readonly limitSecs: number;
-  /** Sends the main thread a message that it answers when it gets round to it. */
+  /** Sends the main thread a message, which it answers as soon as it can. */
   readonly ask: () => Promise<unknown>;
   /** Called with each signal. */
   readonly onSignal?: () => void;
@@ -17,7 +18,7 @@ export interface SignalWatchOptions {
   readonly onBlocked: () => void;
 }
 
-/** As Node has them, for the main thread's `process.on` too. */
+/** Node's handle for a signal; the main thread's `process.on` uses it too. */
 interface SignalHandle {
   onsignal: () => void;
   start(signal: number): number;
@@ -26,19 +27,19 @@ interface SignalHandle {
 
 const NEEDS_INTERNALS = Number(process.versions.node.split('.')[0]) >= 24;
 
-/** What Node is to be started with in a thread that watches signals. Only code of ours runs in such threads. */
+/** Node's flags for a thread that watches signals. Only our own code runs in such threads. */
 export const WATCHING_THREAD_ARGUMENTS: readonly string[] = NEEDS_INTERNALS ? ['--expose-internals'] : [];
 
 export const BLOCKED_TEXT =
   'a signal told the server to stop, and the thread that it was started in is blocked: SIGKILL ends the process';
 
 const SIGNALS = [constants.signals.SIGINT, constants.signals.SIGTERM];
-/** For the main thread to answer. */
+/** The time for the main thread's answer. */
 const ANSWER_MILLISECONDS = 1000;
 
 /**
- * Watches SIGINT and SIGTERM for as long as the thread lives. The main thread must have handlers for them: this takes away what
- * the system does without any. False where Node has no such handles.
+ * Watches SIGINT and SIGTERM for as long as the thread lives. The main thread must have handlers for them, because this
+ * disables the system's default action. Returns false where Node has no such handles.
  */
 export function watchSignals({ limitSecs, ask, onSignal, onBlocked }: SignalWatchOptions): boolean {
   const Signal = signalHandles();
@@ -52,7 +53,7 @@ export function watchSignals({ limitSecs, ask, onSignal, onBlocked }: SignalWatc
   };
   const signalled = () => {
     onSignal?.();
-    // A second one ends a process at once that can hear of it.
+    // A second signal ends a process at once if its main thread can handle it.
     const isSecond = isSignalled;
     isSignalled = true;
     setTimeout(() => void check(), isSecond ? 0 : limitSecs * 1000);
@@ -83,7 +84,10 @@ function answered(answer: Promise<unknown>): Promise<boolean> {
 
 type SignalBinding = { readonly Signal: new () => SignalHandle };
 
-/** Node has no public way to hear of signals in another thread than the main one; before Node 24 `process.binding` has one. */
+/**
+ * Node has no public way to receive signals outside the main thread; before Node 24 `process.binding` has an internal
+ * one.
+ */
 function signalHandles(): SignalBinding['Signal'] | undefined {
   const { noDeprecation } = process;
   const emitWarning = process.emitWarning.bind(process);

@@ -8,7 +8,7 @@ import type { ServerOptions, StopTimes } from './server-options.js';
 import { secondsOf } from './signal-watch.js';
 import { startWatchingThread } from './watching-thread.js';
 
-/** What the thread starts with. */
+/** The start data of the thread. */
 export interface SignalThreadData extends Pick<ServerOptions, 'logFile' | 'logSettings'> {
   /** See `watchSignals`. */
   readonly limitSecs: number;
@@ -18,11 +18,11 @@ export type SignalThreadMessage = 'watching' | 'are you there?';
 
 export class SignalWatcher {
   readonly #worker: Worker | undefined;
-  /** Resolves when signals are watched, or are not going to be. */
+  /** Resolves when signals are watched, or when it is clear that they cannot be. */
   readonly watching: Promise<void> = Promise.resolve();
 
-  /** In a bundle, which has no entry of the thread, nothing is watched. */
-  constructor(times: StopTimes, { logFile, logSettings }: ServerOptions) {
+  /** A bundle has no entry of the thread, so nothing is watched there. */
+  constructor(times: StopTimes, { logFile, logSettings }: Pick<ServerOptions, 'logFile' | 'logSettings'>) {
     const entry = new URL('./signal-thread.js', import.meta.url);
     if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) return;
     const workerData: SignalThreadData = { limitSecs: secondsOf(times), logFile, logSettings };

@@ -1,10 +1,10 @@
-// The server in a thread of its own, seen from the user's thread, where the callables stay. A thread that dies is started
-// again on the same ports and with the models that it had, whose callables and threads outlive it.
+// Runs the server in a thread of its own, while the callables stay in the user's thread. A thread that dies restarts on
+// the same ports with the same models, whose callables and threads outlive it.
 
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { RestartPauses } from '../link/restart-pauses.js';
-import { ServerLogger } from '../logger.js';
+import { type LogSink, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import type { ControlReply } from './control-messages.js';
@@ -15,13 +15,13 @@ import type { HostedLoad, HostedModel, ServerHandle, ServerServices } from './se
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
 
-/** After so many restarts in a row that did not succeed, or last for ten seconds, the server is given up. */
+/** The server gives up after this many restarts in a row that failed or lasted less than ten seconds. */
 const MOST_RESTARTS = 10;
 
 export interface ThreadServerListeners {
-  /** The thread died; it is about to be started again. */
+  /** The thread died and is about to restart. */
   readonly onDeath: (error: TritonError) => void;
-  /** The thread is dead, and is not started again. */
+  /** The thread is dead and does not restart. */
   readonly onGivenUp: (error: TritonError) => void;
 }
 
@@ -31,7 +31,7 @@ export class ThreadServer implements ServerHandle {
   readonly #sink: ClosableLogSink;
   readonly #logger: ServerLogger;
   readonly #models: HostedModels;
-  /** Models whose load is under way: it is begun anew on a server that is started again. */
+  /** Models whose load is under way; a restarted server begins it anew. */
   readonly #loading = new Set<number>();
   readonly #pauses = new RestartPauses();
   readonly #pulse = new OwnerPulse();
@@ -39,7 +39,7 @@ export class ThreadServer implements ServerHandle {
   #worker: ServerWorker;
   #broken: readonly RepositoryModel[] = [];
   #serves = false;
-  /** Settles when a thread that died is there again, or is given up. */
+  /** Settles when a dead thread has restarted, or is given up. */
   #restarting: Promise<void> | undefined;
   /** Ends the pause before a restart. */
   #wake: (() => void) | undefined;
@@ -53,7 +53,7 @@ export class ThreadServer implements ServerHandle {
     this.#listeners = listeners;
     this.tracing = tracing;
     this.#sink = openLogSink(options.logFile, writeTo(logger));
-    this.#logger = new ServerLogger(this.#sink, options.logSettings);
+    this.#logger = new ServerLogger(options.http?.page === true ? this.#shownSink() : this.#sink, options.logSettings);
     this.#models = new HostedModels({
       logger: this.#logger,
       tracing,
@@ -61,6 +61,16 @@ export class ThreadServer implements ServerHandle {
       onMessage: () => this.#pulse.beat(),
     });
     this.#worker = this.#launch();
+  }
+
+  /** The page of the server's thread shows the entries of this thread too. */
+  #shownSink(): LogSink {
+    return {
+      write: (entry) => {
+        this.#sink.write(entry);
+        this.#worker.logged(entry);
+      },
+    };
   }
 
   get logger(): ServerLogger {
@@ -88,7 +98,7 @@ export class ThreadServer implements ServerHandle {
     } finally {
       this.#loading.delete(id);
     }
-    // Whatever it replaced is not loaded again.
+    // A restart does not load the replaced model.
     this.#models.forget(model.config, id);
   }
 
@@ -98,12 +108,12 @@ export class ThreadServer implements ServerHandle {
   }
 
   async unload(config: CompleteModelConfig): Promise<void> {
-    await this.#onLivingServer((worker) => worker.call({ kind: 'unload', config }));
+    await this.#unlessStopped((worker) => worker.call({ kind: 'unload', config }));
     this.#models.forget(config);
   }
 
   async retired(config: CompleteModelConfig): Promise<void> {
-    await this.#onLivingServer((worker) => worker.call({ kind: 'retired', config }));
+    await this.#unlessStopped((worker) => worker.call({ kind: 'retired', config }));
   }
 
   async started(): Promise<void> {
@@ -119,7 +129,7 @@ export class ThreadServer implements ServerHandle {
 
   async #watchSignals(): Promise<void> {
     const times = this.#watchedWith;
-    // A thread that dies is started again, and watches then.
+    // A dead thread restarts, and the new one watches.
     if (times !== undefined) await this.#worker.call({ kind: 'watch signals', times }).catch(() => undefined);
   }
 
@@ -132,13 +142,13 @@ export class ThreadServer implements ServerHandle {
     try {
       if (this.lives) await this.#worker.call({ kind: 'stop', times });
     } catch (error) {
-      // A thread that dies now has stopped as well.
+      // A thread that dies now has stopped too.
       if (!this.#worker.isOver) throw error;
     } finally {
       this.#models.closeHosts();
       await this.#worker.terminate();
       await this.#restarting;
-      // Those of models that were opened meanwhile.
+      // Models may have been opened meanwhile.
       this.#models.closeHosts();
       this.#pulse.stop();
       this.#sink.close();
@@ -165,6 +175,9 @@ export class ThreadServer implements ServerHandle {
             case 'log settings':
               // The callables of this thread log too.
               return this.#logger.configure(message.settings);
+            case 'link':
+              // Of the thread of a link.
+              return undefined;
           }
         },
         onDeath: (error) => this.#died(error, worker),
@@ -173,7 +186,7 @@ export class ThreadServer implements ServerHandle {
     return worker;
   }
 
-  /** Does something on the server; again when the server's thread dies meanwhile and is started again. */
+  /** Makes a call to the server, and repeats it when the server's thread dies meanwhile and restarts. */
   async #onLivingServer(call: (worker: ServerWorker) => Promise<ControlReply>): Promise<void> {
     for (;;) {
       await this.#restarting;
@@ -188,8 +201,17 @@ export class ThreadServer implements ServerHandle {
     }
   }
 
+  /** As {@link #onLivingServer}. A server that has stopped meanwhile serves no model: then there is nothing left to do. */
+  async #unlessStopped(call: (worker: ServerWorker) => Promise<ControlReply>): Promise<void> {
+    try {
+      await this.#onLivingServer(call);
+    } catch (error) {
+      if (this.#stopping === undefined || !this.#worker.isOver) throw error;
+    }
+  }
+
   #died(error: TritonError, worker: ServerWorker): void {
-    // Who starts it, starts it again or stops it learns of it by the calls that fail.
+    // During a start, a restart or a stop, the failing calls report the death.
     if (!this.#serves || this.#restarting !== undefined || this.#stopping !== undefined) return;
     this.#logger.error(`${error.message}; starting it again`);
     this.#restarting = this.#restart(error, worker.age).finally(() => (this.#restarting = undefined));

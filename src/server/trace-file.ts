@@ -1,5 +1,5 @@
-// The trace file: a JSON array of entries, whole at every moment, or one file for every so many traces. Written with what
-// one turn of the event loop brought; Triton writes its one file when it exits.
+// Writes the trace file: a JSON array of entries, complete at every moment, or one file for every N traces. It writes
+// once for each turn of the event loop; Triton writes its single file at its exit.
 
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
 
@@ -14,9 +14,9 @@ export class TraceFile {
   readonly #path: string;
   readonly #log: Log;
   #descriptor: number | undefined;
-  /** Where the array's closing bracket is. */
+  /** The position of the array's closing bracket. */
   #end = 0;
-  /** Files with numbers so far. */
+  /** The count of numbered files. */
   #files = 0;
   #waiting: FileRecord[] = [];
   #failed = false;
@@ -46,7 +46,7 @@ export class TraceFile {
     if (entries.length > 0) this.#append(entries);
   }
 
-  /** Writes what is left. */
+  /** Writes the remaining entries. */
   close(): void {
     if (this.#descriptor === undefined) return;
     if (this.#waiting.length > 0) this.#writeNumbered();
@@ -69,7 +69,7 @@ export class TraceFile {
     this.#tried(() => writeFileSync(`${this.#path}.${this.#files++}`, JSON.stringify(entries)));
   }
 
-  /** A full disk must not take the server down with it; it is told once, until writing succeeds again. */
+  /** A full disk must not take the server down. The log says so once, until a write succeeds again. */
   #tried(write: () => void): void {
     try {
       write();

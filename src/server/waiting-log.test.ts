@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { logEverySecond, loggedWait, waitingLines } from './waiting-log.js';
+import { logEverySecond, loggedWait, sequenceLines, waitingLines } from './waiting-log.js';
 
 function recorded() {
   const lines: string[] = [];
@@ -65,5 +65,20 @@ describe('waitingLines', () => {
   it('are none when nothing is under way', () => {
     expect(waitingLines([model('a', 1, 0)], 0, 30)).toEqual([]);
     expect(waitingLines([], 0, 30)).toEqual([]);
+  });
+});
+
+describe('sequenceLines', () => {
+  const model = (name: string, version: number, liveSequences: number) => ({
+    config: { name, version },
+    liveSequences,
+  });
+
+  it('names the models whose sequences live, and is empty without any', () => {
+    expect(sequenceLines([model('a', 1, 0), model('b', 2, 31)], 0.4)).toEqual([
+      'Timeout 1: Found 1 model versions that have live sequences',
+      "Model 'b' (version 2) has 31 live sequences",
+    ]);
+    expect(sequenceLines([model('a', 1, 0)], 9)).toEqual([]);
   });
 });

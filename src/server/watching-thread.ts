@@ -1,10 +1,11 @@
-// Starts a thread that watches signals. Such a thread may need flags of Node, but what runs in it must not depend on them.
+// Starts a thread that watches signals. Such a thread may need flags of Node, but other code in it must not depend on
+// them.
 
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 import { WATCHING_THREAD_ARGUMENTS } from './signal-watch.js';
 
-/** A Node that refuses the flags gets a thread without: signals are then handled by the main thread alone. */
+/** If Node refuses the flags, the thread starts without them, and only the main thread handles signals. */
 export function startWatchingThread(
   entry: URL,
   options: Omit<WorkerOptions, 'execArgv'>,

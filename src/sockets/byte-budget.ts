@@ -1,48 +1,63 @@
-// How many bytes of clients the server has in memory at once: requests until they are answered, what is inflated of them, and
-// answers that nobody has read. All connections of all ports share one budget. Only bytes that are here count: what a client says it
-// is going to send reserves nothing. Whoever holds something leaves as much to others: a connection may hold no more than what is
-// free then, and all connections of one address may hold four times that. Where there is no room, stalled clients lose theirs first,
-// then unfinished requests that are far larger than the one that asks, and otherwise the one that asks is refused.
+// How many bytes of clients the server has in memory at once: requests until they are answered, inflated bodies, and answers
+// that nobody has read. All connections of all ports share one budget. Only bytes that are here count: a client's announcement
+// reserves nothing. Each connection leaves as much to others as it holds: it may hold no more than what is free then, and all
+// connections of one address may hold four times that. Where there is no room, the budget first takes room from stalled clients,
+// then from unfinished requests that are far larger than the new one. Otherwise it refuses the new request.
 
 import { addressGroup } from './address-group.js';
 
-/** What small requests and answers have for themselves, of the whole. */
+/** The part of the budget that only small requests and answers use: the whole divided by this. */
 const SMALL_SHARE = 8;
-/** How large those are at most, as a part of the whole: a megabyte of one gigabyte. */
+/** Requests and answers up to this part of the whole are small: a megabyte of one gigabyte. */
 const LARGEST_SMALL = 1024;
-/** The connections of one address may hold so many times what is free: four fifths, where nobody else holds anything. */
+/** The connections of one address may hold that many times what is free: four fifths, where nobody else holds anything. */
 const ADDRESS_TIMES_FREE = 4;
-/** What is so many times larger than the request that asks may have to make room for it. */
+/** A request may have to make room when it is that many times larger than the new one. */
 const TIMES_LARGER = 2;
-/** A connection for which all others were looked at in vain has to wait so long until they are looked at again. */
+/** After a connection has looked at all others in vain, it waits that long before it looks again. */
 const PAUSE_MILLISECONDS = 100;
 
 /** One part of the budget. */
-class Pool {
+interface Pool {
   readonly limit: number;
+  held: number;
+}
+
+/** What the connections of one address hold. */
+interface AddressGroup {
+  readonly small: { held: number };
+  readonly large: { held: number };
+  connections: number;
+}
+
+/** What one connection holds of one part of the budget. */
+class Holding {
+  readonly pool: Pool;
+  /** What all connections of its address hold of this part. */
+  readonly ofAddress: { held: number };
   held = 0;
 
-  constructor(limit: number) {
-    this.limit = limit;
+  constructor(pool: Pool, ofAddress: { held: number }) {
+    this.pool = pool;
+    this.ofAddress = ofAddress;
   }
 
-  /** `own`: what the asking connection has of it; `ofAddress`: what all connections of its address have. */
-  admits(bytes: number, own: number, ofAddress: number): boolean {
-    const free = this.limit - this.held - bytes;
-    return own + bytes <= free && ofAddress + bytes <= ADDRESS_TIMES_FREE * free;
+  add(bytes: number): void {
+    this.pool.held += bytes;
+    this.held += bytes;
+    this.ofAddress.held += bytes;
+  }
+
+  hasRoom(bytes: number): boolean {
+    const free = this.pool.limit - this.pool.held - bytes;
+    return this.held + bytes <= free && this.ofAddress.held + bytes <= ADDRESS_TIMES_FREE * free;
   }
 }
 
-/** Bytes of either part of the budget. */
-interface Parts {
-  small: number;
-  large: number;
-}
-
-/** What one request holds: a record that {@link ByteShare.hold} keeps. */
+/** What one request holds. {@link ByteShare.hold} keeps this record. */
 export interface HeldRequest {
   heldBytes: number;
-  /** What it holds when all of it has come, as far as it says; Infinity where it does not. */
+  /** Its announced size; Infinity without one. */
   wholeBytes: number;
   /** Counted among the large ones. */
   isLarge: boolean;
@@ -50,9 +65,9 @@ export interface HeldRequest {
 
 /** A connection, for the budget. */
 export interface ShareOwner {
-  /** What it holds waits for a client that has done nothing for a while. */
+  /** Its client has done nothing for a while. */
   readonly isStalled: boolean;
-  /** Ends what stands still and gives back what that held. */
+  /** Ends requests and answers that stand still, and gives back their bytes. */
   evict(): void;
   /** The largest of its requests that have not come whole, among the large ones or the small ones. */
   largestUpload(isLarge: boolean): HeldRequest | undefined;
@@ -61,41 +76,48 @@ export interface ShareOwner {
 }
 
 export class ByteBudget {
+  readonly limit: number;
+  /** No request may be larger: it would not even fit in alone. */
+  readonly largestRequest: number;
   readonly #small: Pool;
   readonly #large: Pool;
   readonly #largestSmall: number;
   readonly #shares = new Set<ByteShare>();
   readonly #addresses = new Map<string, AddressGroup>();
 
-  readonly limit: number;
-
   constructor(limit: number) {
     this.limit = limit;
     const small = Math.ceil(limit / SMALL_SHARE);
-    this.#small = new Pool(small);
-    this.#large = new Pool(limit - small);
+    this.#small = { limit: small, held: 0 };
+    this.#large = { limit: limit - small, held: 0 };
+    this.largestRequest = Math.floor(this.#large.limit / 2);
     this.#largestSmall = Math.ceil(limit / LARGEST_SMALL);
   }
 
-  /** What is held now. */
+  /** The bytes that are held now. */
   get held(): number {
     return this.#small.held + this.#large.held;
   }
 
-  /** No request may be larger: it would not even fit in alone. */
-  get largestRequest(): number {
-    return Math.floor(this.#large.limit / 2);
+  /** Whether a request of that many bytes counts among the large ones. */
+  isLarge(bytes: number): boolean {
+    return bytes > this.#largestSmall;
   }
 
   /** The share of a connection, until it closes that. `address`: its client's. */
   open(owner: ShareOwner, address = ''): ByteShare {
     const name = addressGroup(address);
-    const group = this.#addresses.get(name) ?? { small: 0, large: 0, connections: 0 };
+    const group = this.#addresses.get(name) ?? { small: { held: 0 }, large: { held: 0 }, connections: 0 };
     this.#addresses.set(name, group);
     group.connections++;
-    const share: ByteShare = new ByteShare(this, owner, group, () => {
-      this.#shares.delete(share);
-      if (--group.connections === 0) this.#addresses.delete(name);
+    const share: ByteShare = new ByteShare(this, owner, {
+      largestSmall: this.#largestSmall,
+      small: new Holding(this.#small, group.small),
+      large: new Holding(this.#large, group.large),
+      onClose: () => {
+        this.#shares.delete(share);
+        if (--group.connections === 0) this.#addresses.delete(name);
+      },
     });
     this.#shares.add(share);
     return share;
@@ -103,15 +125,7 @@ export class ByteBudget {
 
   // For shares.
 
-  isLarge(bytes: number): boolean {
-    return bytes > this.#largestSmall;
-  }
-
-  pool(isLarge: boolean): Pool {
-    return isLarge ? this.#large : this.#small;
-  }
-
-  /** Makes room at the cost of others, as few as it takes. */
+  /** Makes room at the cost of other connections, of as few as possible. */
   relieve(
     asking: ByteShare,
     wanted: { readonly bytes: number; readonly isLarge: boolean },
@@ -134,20 +148,21 @@ export class ByteBudget {
   }
 
   /**
-   * The largest unfinished request, first of the address that holds most, that outweighs what the asking connection holds and wants; or
-   * whose address outweighs its address as much.
+   * The unfinished request that has to make room: the largest one of the address that holds most. It outweighs what the asking
+   * connection holds and wants, or its address outweighs the asking address as much.
    */
   #findLarger(asking: ByteShare, { bytes, isLarge }: { readonly bytes: number; readonly isLarge: boolean }) {
-    const part = isLarge ? 'large' : 'small';
-    const least = TIMES_LARGER * (asking.held[part] + bytes);
-    const leastOfAddress = TIMES_LARGER * (asking.address[part] + bytes);
+    const own = asking.holding(isLarge);
+    const least = TIMES_LARGER * (own.held + bytes);
+    const leastOfAddress = TIMES_LARGER * (own.ofAddress.held + bytes);
     let found: { readonly owner: ShareOwner; readonly upload: HeldRequest; readonly ofAddress: number } | undefined;
     for (const share of this.#shares) {
-      const { owner, held, address } = share;
-      if (share === asking || held[part] === 0) continue;
-      const ofAddress = address[part];
-      const isHeavyAddress = address !== asking.address && ofAddress >= leastOfAddress;
-      if ((held[part] < least && !isHeavyAddress) || ofAddress < (found?.ofAddress ?? 0)) continue;
+      const { owner } = share;
+      const holding = share.holding(isLarge);
+      if (share === asking || holding.held === 0) continue;
+      const ofAddress = holding.ofAddress.held;
+      const isHeavyAddress = holding.ofAddress !== own.ofAddress && ofAddress >= leastOfAddress;
+      if ((holding.held < least && !isHeavyAddress) || ofAddress < (found?.ofAddress ?? 0)) continue;
       const upload = owner.largestUpload(isLarge);
       if (upload === undefined || (upload.heldBytes < least && !isHeavyAddress)) continue;
       if (found === undefined || ofAddress > found.ofAddress || upload.heldBytes > found.upload.heldBytes)
@@ -157,64 +172,79 @@ export class ByteBudget {
   }
 }
 
-/** All connections of one address. */
-interface AddressGroup extends Parts {
-  connections: number;
+interface ShareParts {
+  /** Larger requests and answers count as large. */
+  readonly largestSmall: number;
+  readonly small: Holding;
+  readonly large: Holding;
+  readonly onClose: () => void;
 }
 
 /** What one connection holds of the budget. */
 export class ByteShare {
   readonly owner: ShareOwner;
-  readonly held: Readonly<Parts>;
-  readonly address: Readonly<Parts>;
+  readonly largestRequest: number;
   looksAgainAt = -Infinity;
   readonly #budget: ByteBudget;
-  readonly #held: Parts = { small: 0, large: 0 };
-  readonly #address: Parts;
+  readonly #largestSmall: number;
+  readonly #small: Holding;
+  readonly #large: Holding;
   readonly #onClose: () => void;
   #unread = 0;
   #isClosed = false;
 
-  constructor(budget: ByteBudget, owner: ShareOwner, address: Parts, onClose: () => void) {
+  constructor(budget: ByteBudget, owner: ShareOwner, { largestSmall, small, large, onClose }: ShareParts) {
     this.#budget = budget;
     this.owner = owner;
-    this.held = this.#held;
-    this.address = this.#address = address;
+    this.largestRequest = budget.largestRequest;
+    this.#largestSmall = largestSmall;
+    this.#small = small;
+    this.#large = large;
     this.#onClose = onClose;
   }
 
-  get largestRequest(): number {
-    return this.#budget.largestRequest;
+  get bytes(): number {
+    return this.#small.held + this.#large.held;
   }
 
-  get bytes(): number {
-    return this.#held.small + this.#held.large;
+  /** Its bytes of one part of the budget. */
+  holding(isLarge: boolean): Holding {
+    return isLarge ? this.#large : this.#small;
   }
 
   /**
-   * A request is to hold so many bytes instead of what it held before, of `whole` bytes that it is going to hold as it says. False,
-   * and nothing has changed, when there is no room.
+   * Sets the bytes that a request holds. `whole` is its announced size. Returns false and
+   * changes nothing when there is no room.
    */
   hold(request: HeldRequest, bytes: number, whole = bytes): boolean {
-    const { heldBytes: before, isLarge: wasLarge } = request;
-    // What it is going to be only tells where it counts: large ones never take from what small ones have.
-    const isLarge = this.#budget.isLarge(whole === Infinity ? bytes : Math.max(bytes, whole));
-    this.#count(wasLarge, -before);
-    const fits = bytes <= before || this.#isClosed || this.#finds(bytes, isLarge, whole === Infinity ? bytes : whole);
-    this.#count(fits ? isLarge : wasLarge, fits ? bytes : before);
-    if (!fits) return false;
+    const { heldBytes: before } = request;
+    // An announced size only decides which part counts: large requests never take from the part of small ones.
+    const announced = whole === Infinity ? bytes : Math.max(bytes, whole);
+    const isLarge = announced > this.#largestSmall;
+    const to = isLarge ? this.#large : this.#small;
+    if (!this.#isClosed) {
+      const from = request.isLarge ? this.#large : this.#small;
+      if (before > 0) from.add(-before);
+      if (bytes > before && !to.hasRoom(bytes) && !this.#makesRoom(bytes, isLarge, announced)) {
+        if (before > 0) from.add(before);
+        return false;
+      }
+      if (bytes > 0) to.add(bytes);
+    }
     request.heldBytes = bytes;
     request.wholeBytes = whole;
     request.isLarge = isLarge;
     return true;
   }
 
-  /** So many bytes of answers wait for the client. */
+  /** That many bytes of answers wait for the client. */
   unread(bytes: number): void {
     if (bytes === this.#unread) return;
-    this.#count(this.#budget.isLarge(this.#unread), -this.#unread);
+    const before = this.#unread;
     this.#unread = bytes;
-    this.#count(this.#budget.isLarge(bytes), bytes);
+    if (this.#isClosed) return;
+    this.holding(before > this.#largestSmall).add(-before);
+    this.holding(bytes > this.#largestSmall).add(bytes);
   }
 
   /**
@@ -222,37 +252,25 @@ export class ByteShare {
    * nothing else may have all that is free, and any answer may be sent where nobody holds anything.
    */
   admits(bytes: number): boolean {
-    const isLarge = this.#budget.isLarge(bytes);
-    const { held, limit } = this.#budget.pool(isLarge);
-    const isOnly = (isLarge ? this.#held.large : this.#held.small) === 0 && held + bytes <= limit;
-    return held === 0 || isOnly || this.#finds(bytes, isLarge, bytes);
+    const isLarge = bytes > this.#largestSmall;
+    const holding = this.holding(isLarge);
+    const { held, limit } = holding.pool;
+    const isOnly = holding.held === 0 && held + bytes <= limit;
+    return held === 0 || isOnly || holding.hasRoom(bytes) || this.#makesRoom(bytes, isLarge, bytes);
   }
 
   /** The connection is gone, with all that it held. */
   close(): void {
     if (this.#isClosed) return;
-    this.#count(false, -this.#held.small);
-    this.#count(true, -this.#held.large);
+    this.#small.add(-this.#small.held);
+    this.#large.add(-this.#large.held);
     this.#isClosed = true;
     this.#onClose();
   }
 
-  #finds(bytes: number, isLarge: boolean, whole: number): boolean {
-    if (this.#hasRoom(bytes, isLarge)) return true;
-    this.#budget.relieve(this, { bytes: Math.max(bytes, whole), isLarge }, () => this.#hasRoom(bytes, isLarge));
-    return this.#hasRoom(bytes, isLarge);
-  }
-
-  #hasRoom(bytes: number, isLarge: boolean): boolean {
-    const part = isLarge ? 'large' : 'small';
-    return this.#budget.pool(isLarge).admits(bytes, this.#held[part], this.#address[part]);
-  }
-
-  #count(isLarge: boolean, bytes: number): void {
-    if (this.#isClosed || bytes === 0) return;
-    const part = isLarge ? 'large' : 'small';
-    this.#budget.pool(isLarge).held += bytes;
-    this.#held[part] += bytes;
-    this.#address[part] += bytes;
+  #makesRoom(bytes: number, isLarge: boolean, announced: number): boolean {
+    const holding = this.holding(isLarge);
+    this.#budget.relieve(this, { bytes: announced, isLarge }, () => holding.hasRoom(bytes));
+    return holding.hasRoom(bytes);
   }
 }

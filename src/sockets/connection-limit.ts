@@ -1,7 +1,10 @@
-// How many connections there may be, of several ports together. When there are as many, a new one takes the place of one that
-// is idle: of those that never asked anything first. Where none is idle, some more are taken for those who ask how the server is.
+// Limits the connections of several ports together. When the limit is reached, a new connection takes the place of an idle one,
+// first of one that never asked anything. Where none is idle, some more are accepted for health checks. These take no place of
+// others, and the oldest of them gives way to a new one. One address leaves a fifth of all places to others, so that its endless streams cannot shut everybody out.
 
 import { readFileSync } from 'node:fs';
+
+import { addressGroup } from './address-group.js';
 
 /** A connection, for the limit. */
 export interface LimitedConnection {
@@ -13,21 +16,29 @@ export interface LimitedConnection {
   closeIdle(): void;
 }
 
-/** Who has just connected is about to ask, and who has asked is about to ask again. */
+/** A client that has just connected is about to ask, and one that has asked is about to ask again. */
 const LEAST_SILENT_MILLISECONDS = 1000;
 const LEAST_IDLE_MILLISECONDS = 5000;
-/** After looking for idle ones in vain nobody looks for so long. */
+/** Pause between two searches for idle connections, after one that found none. */
 const PAUSE_MILLISECONDS = 100;
-/** For those who ask how the server is. */
+/** Places for health checks beyond the limit. */
 const SPARE = 16;
+/** An address may have this many times the places that are free, as with the dynamic thresholds of switches. */
+const TIMES_FREE = 4;
+/** An address with fewer connections is not refused for its share. */
+const LEAST_SHARE = 16;
 
-/** `whole`: for anything; `spare`: for asking how the server is. */
+/** `whole`: for anything; `spare`: for health checks. */
 export type Admission = 'whole' | 'spare' | 'refused';
 
 export class ConnectionLimit {
   readonly #most: number;
-  readonly #connections = new Set<LimitedConnection>();
-  /** Those that were idle when they were looked for last, the next to go at the end. */
+  /** With the group of its address. */
+  readonly #connections = new Map<LimitedConnection, string>();
+  readonly #countOf = new Map<string, number>();
+  /** For health checks, the oldest first. */
+  readonly #spares = new Set<LimitedConnection>();
+  /** Connections that the last search found idle, the next to close at the end. */
   #idle: LimitedConnection[] = [];
   #looksAgainAt = -Infinity;
 
@@ -35,46 +46,75 @@ export class ConnectionLimit {
     this.#most = most;
   }
 
-  get size(): number {
-    return this.#connections.size;
+  /** What a new connection from `address` may be used for. It may cost another one its place. */
+  admit(address: string, takesSpare = true): Admission {
+    const own = this.#countOf.get(addressGroup(address)) ?? 0;
+    if (this.#hasPlace(own) || this.#closeIdle(own)) return 'whole';
+    if (!takesSpare) return 'refused';
+    if (this.#spares.size >= SPARE) this.#closeOldestSpare();
+    return 'spare';
   }
 
-  /** What a new connection may be used for. It may cost an idle one its place. */
-  admit(): Admission {
-    if (this.size < this.#most || this.#closeIdle()) return 'whole';
-    return this.size < this.#most + SPARE ? 'spare' : 'refused';
-  }
-
-  add(connection: LimitedConnection): void {
-    this.#connections.add(connection);
+  add(connection: LimitedConnection, address: string, admission: Admission): void {
+    if (admission === 'spare') {
+      this.#spares.add(connection);
+      return;
+    }
+    const group = addressGroup(address);
+    this.#connections.set(connection, group);
+    this.#countOf.set(group, (this.#countOf.get(group) ?? 0) + 1);
   }
 
   remove(connection: LimitedConnection): void {
+    this.#spares.delete(connection);
+    const group = this.#connections.get(connection);
+    if (group === undefined) return;
     this.#connections.delete(connection);
+    const left = this.#countOf.get(group)! - 1;
+    if (left > 0) this.#countOf.set(group, left);
+    else this.#countOf.delete(group);
   }
 
-  #closeIdle(): boolean {
-    const connection = this.#nextIdle();
+  #hasPlace(own: number): boolean {
+    const free = this.#most - this.#connections.size;
+    if (free <= 0) return false;
+    return own < LEAST_SHARE || own < TIMES_FREE * free;
+  }
+
+  /** A client that asks how the server is does so at once, and its connection ends with the answer. */
+  #closeOldestSpare(): void {
+    const [oldest] = this.#spares;
+    this.remove(oldest!);
+    oldest!.closeIdle();
+  }
+
+  #closeIdle(own: number): boolean {
+    const connection = this.#takeIdle(own) ?? (this.#look() ? this.#takeIdle(own) : undefined);
     if (connection === undefined) return false;
-    this.#connections.delete(connection);
+    this.remove(connection);
     connection.closeIdle();
     return true;
   }
 
-  #nextIdle(): LimitedConnection | undefined {
-    for (;;) {
-      const next = this.#idle.pop();
-      // It may have become busy since, or be gone.
-      if (next !== undefined && isIdle(next) && this.#connections.has(next)) return next;
-      if (this.#idle.length === 0 && !this.#look()) return undefined;
+  /** Nobody takes places of an address that has fewer, beyond the share of every address. */
+  #takeIdle(own: number): LimitedConnection | undefined {
+    // They may have become busy since, or be gone.
+    for (let last = this.#idle.at(-1); last !== undefined; last = this.#idle.at(-1)) {
+      if (isIdle(last) && this.#connections.has(last)) break;
+      this.#idle.pop();
     }
+    const at = this.#idle.findLastIndex((one) => {
+      const group = this.#connections.get(one);
+      return group !== undefined && isIdle(one) && (own < LEAST_SHARE || this.#countOf.get(group)! >= own);
+    });
+    return at < 0 ? undefined : this.#idle.splice(at, 1)[0];
   }
 
   #look(): boolean {
     const now = performance.now();
     if (now < this.#looksAgainAt) return false;
     this.#looksAgainAt = now + PAUSE_MILLISECONDS;
-    this.#idle = [...this.#connections]
+    this.#idle = [...this.#connections.keys()]
       .filter(isIdle)
       .sort((a, b) => Number(b.hasServed) - Number(a.hasServed) || a.idleFor - b.idleFor);
     return this.#idle.length > 0;
@@ -85,7 +125,7 @@ function isIdle({ idleFor, hasServed }: LimitedConnection): boolean {
   return idleFor >= (hasServed ? LEAST_IDLE_MILLISECONDS : LEAST_SILENT_MILLISECONDS);
 }
 
-/** Of the process: what it has beside connections, and callables have. */
+/** Files of the process that are not connections, also of callables. */
 const MOST_OTHER_FILES = 128;
 
 /** As many as wanted, as far as the system lets the process have them open; unlimited where it does not tell. */

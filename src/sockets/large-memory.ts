@@ -6,9 +6,9 @@ import { MessageChannel, type MessagePort } from 'node:worker_threads';
 
 /** Of less, an allocation costs less than to keep account of it. */
 export const LEAST_LARGE_BYTES = 1 << 20;
-/** Of spare memory; what is beyond is given back at once. */
+/** Of spare memory; the rest is given back at once. */
 const MOST_KEPT_BYTES = 64 << 20;
-/** Spare memory that is so many times larger than what is asked for would be wasted on it. */
+/** Spare memory that is this many times larger than a request would be wasted on it. */
 const MOST_TIMES_LARGER = 1.25;
 /** Spare memory that nobody wanted for so long, or for twice as long, is given back. */
 const KEPT_MILLISECONDS = 1000;
@@ -37,7 +37,7 @@ export class LargeMemory {
     return this.#keptBytes;
   }
 
-  /** So many bytes for a request, whose content is not set, maybe of larger memory that is nobody else's. Throws RangeError when there are none. */
+  /** Memory for a request, whose content is not set, perhaps a part of larger memory that nobody else has. Throws RangeError when there are none. */
   ofRequest(bytes: number): Buffer {
     return this.spareOfRequest(bytes) ?? Buffer.allocUnsafeSlow(bytes);
   }
@@ -67,6 +67,7 @@ export class LargeMemory {
 
   /** Those of the chunks that lie in this memory are about to be sent, each once: then nobody needs it any more. */
   lend(memory: ArrayBuffer, chunks: readonly Uint8Array[]): void {
+    if (memory.byteLength < LEAST_LARGE_BYTES) return;
     let bytes = 0;
     for (const { buffer, byteLength } of chunks) if (buffer === memory) bytes += byteLength;
     if (bytes > 0) this.#unsent.set(memory, bytes);
@@ -122,7 +123,7 @@ export class LargeMemory {
     this.#timer = undefined;
   }
 
-  /** At once: what is transferred to a port that nobody has the other end of is gone. The collector would come when it likes. */
+  /** At once: memory that is transferred to a port without another end is gone. The collector would come when it likes. */
   #free(memory: ArrayBuffer): void {
     if (this.#drain === undefined) {
       const { port1, port2 } = new MessageChannel();

@@ -1,4 +1,4 @@
-// A port that takes connections, with TLS or without: what is alike for every wire. It binds the port, accepts and reads sockets,
+// A port that takes connections, with TLS or without, for every wire. It binds the port, accepts and reads sockets,
 // tells the connections what time it is, and ends them all.
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
@@ -8,6 +8,7 @@ import type { ByteBudget } from './byte-budget.js';
 import type { Admission, ConnectionLimit, LimitedConnection } from './connection-limit.js';
 import { BlockPool } from './output.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
+import { removeDeadSocket } from './unix-socket.js';
 import { WriteTurn } from './write-turn.js';
 
 /** How exact the timeouts of connections are. */
@@ -22,12 +23,14 @@ export interface ListenedConnection extends LimitedConnection {
   readonly socket: Socket;
   /** Called now and then, with milliseconds of any clock. */
   tick(now: number): void;
-  /** Tells its client to use other connections, and serves what comes all the same. */
+  /** Tells its client to use other connections, and still serves its requests. */
   retire(): void;
   /** Takes nothing new, and ends when all is answered. */
   drain(): void;
   /** Whether a request is under way, or an answer that the socket has not passed on whole. */
   readonly isUnderWay: boolean;
+  /** It drains, and its client may send requests until it must have heard of that. Default: no. */
+  readonly mayStillAsk?: boolean;
   /** Bytes of answers that the socket has not passed on. */
   readonly unreadBytes: number;
 }
@@ -47,7 +50,7 @@ export interface SharedByConnections {
   readonly budget?: ByteBudget | undefined;
 }
 
-/** What a new connection is told. */
+/** Passed to each new connection. */
 export interface Surroundings extends SharedByConnections {
   /** There are as many connections as there may be: it is for asking how the server is, once. */
   readonly isSpare: boolean;
@@ -84,6 +87,8 @@ export interface ListenerOptions {
 export class Listener {
   readonly #options: ListenerOptions;
   readonly #server: Server;
+  /** Listens at a path. */
+  #further: Server | undefined;
   readonly #connections = new Set<ListenedConnection>();
   /** Sockets in their handshake of TLS too. */
   readonly #sockets = new Set<Socket>();
@@ -113,7 +118,7 @@ export class Listener {
       );
       return;
     }
-    // Whoever closes its half during the handshake has gone.
+    // A client that closes its half during the handshake has gone.
     this.#server = createTlsServer({ minVersion: OLDEST_TLS, ...tls, ...sockets }, (socket) => {
       socket.allowHalfOpen = allowHalfOpen;
       this.#connectSecure(socket);
@@ -139,12 +144,30 @@ export class Listener {
     });
   }
 
+  /** Listens at a Unix socket too. Rejects with what Node says when the path cannot be used. */
+  async listenToo(path: string): Promise<void> {
+    await removeDeadSocket(path);
+    const { allowHalfOpen = false } = this.#options;
+    const server = createServer({ allowHalfOpen, pauseOnConnect: true }, (accepted) =>
+      this.#connect(accepted, (sink) => readAccepted(accepted, this.#memory, sink)),
+    );
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen(path, () => {
+        server.off('error', reject);
+        server.on('error', (error: Error) => this.#options.onError?.(error));
+        resolve();
+      });
+    });
+    this.#further = server;
+  }
+
   /** Open now. */
   get connections(): number {
     return this.#connections.size;
   }
 
-  /** Clients are told to use other connections. What comes on these, and on new ones, is served. */
+  /** Tells clients to use other connections. Requests on these connections, and on new ones, are served. */
   retire(): void {
     this.#isRetiring = true;
     for (const connection of this.#connections) connection.retire();
@@ -172,7 +195,7 @@ export class Listener {
     });
   }
 
-  /** Drains, ends after a grace what has not ended, and resolves when no socket is open. Idempotent. */
+  /** Drains, ends the remaining connections after a grace, and resolves when no socket is open. Idempotent. */
   close(graceMilliseconds: number): Promise<void> {
     return (this.#closed ??= this.#close(graceMilliseconds));
   }
@@ -201,7 +224,8 @@ export class Listener {
         return;
       }
       this.#isPortOpen = false;
-      this.#server.close(() => onClosed());
+      const further = this.#further;
+      this.#server.close(() => (further === undefined ? onClosed() : further.close(() => onClosed())));
       this.#lookSoon();
     });
   }
@@ -219,14 +243,14 @@ export class Listener {
     setImmediate(() => {
       this.#isLooking = false;
       if (this.#isPortOpen) return;
-      for (const { isUnderWay } of this.#connections) if (isUnderWay) return;
+      for (const { isUnderWay, mayStillAsk } of this.#connections) if (isUnderWay || mayStillAsk === true) return;
       for (const resolve of this.#onSettled.splice(0)) resolve();
     });
   }
 
   /** It takes a place from now on. */
   #beginHandshake(socket: Socket): void {
-    const admission = this.#admit();
+    const admission = this.#admit(socket);
     if (admission === 'refused') {
       socket.destroy();
       return;
@@ -234,7 +258,7 @@ export class Listener {
     const handshake = new Handshake(socket, admission);
     const name = nameOf(socket);
     this.#handshakes.set(name, handshake);
-    this.#options.limit?.add(handshake);
+    this.#options.limit?.add(handshake, addressOf(socket), admission);
     this.#keep(socket);
     socket.once('close', () => this.#endHandshake(name));
   }
@@ -261,16 +285,15 @@ export class Listener {
   }
 
   #connect(accepted: Socket, read: (sink: ByteSink) => Socket): void {
-    const admission = this.#admit();
+    const admission = this.#admit(accepted);
     if (admission === 'refused') accepted.destroy();
     else this.#open(read, admission);
   }
 
-  #admit(): Admission {
+  #admit(socket: Socket): Admission {
     this.#accepted++;
     const { limit, takesSpare = false } = this.#options;
-    const admission = limit?.admit() ?? 'whole';
-    return admission === 'spare' && !takesSpare ? 'refused' : admission;
+    return limit?.admit(addressOf(socket), takesSpare) ?? 'whole';
   }
 
   #open(read: (sink: ByteSink) => Socket, admission: Admission): void {
@@ -278,7 +301,7 @@ export class Listener {
     const isSpare = admission === 'spare';
     const one = this.#options.connect(read, { ...this.#shared, isSpare });
     this.#connections.add(one);
-    limit?.add(one);
+    limit?.add(one, addressOf(one.socket), admission);
     one.socket.once('close', () => {
       this.#connections.delete(one);
       limit?.remove(one);
@@ -330,6 +353,11 @@ class Handshake implements LimitedConnection {
 
 function nameOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
+}
+
+/** Empty once the client has gone. */
+function addressOf({ remoteAddress }: Socket): string {
+  return remoteAddress ?? '';
 }
 
 function cutOff({ socket, unreadBytes }: ListenedConnection): CutOff {

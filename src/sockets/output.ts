@@ -5,7 +5,7 @@
 
 import type { Socket } from 'node:net';
 
-import { largeMemory } from './large-memory.js';
+import { LEAST_LARGE_BYTES, largeMemory } from './large-memory.js';
 import { KEEPS_NOTHING } from './socket-reader.js';
 
 /** Holds some hundred small answers; larger header blocks go out as chunks of their own. */
@@ -70,7 +70,7 @@ export class Output {
     if (text.length > BLOCK_BYTES) {
       this.refer(Buffer.from(text, 'latin1'));
     } else {
-      this.reserve(text.length);
+      if (this.end + text.length > this.block.length) this.#nextBlock();
       this.end += this.block.write(text, this.end, 'latin1');
     }
   }
@@ -80,16 +80,16 @@ export class Output {
     if (bytes.length > LARGEST_COPIED) {
       this.refer(bytes);
     } else {
-      this.reserve(bytes.length);
+      if (this.end + bytes.length > this.block.length) this.#nextBlock();
       this.block.set(bytes, this.end);
       this.end += bytes.length;
-      largeMemory.sent(bytes);
+      if (bytes.buffer.byteLength >= LEAST_LARGE_BYTES) largeMemory.sent(bytes);
     }
   }
 
   /** Sends a chunk without copying it; nobody may write to it any more. */
   refer(chunk: Uint8Array): void {
-    this.#cut();
+    if (this.end > this.#start) this.#cut();
     this.#refers = true;
     this.#chunks.push(chunk);
     this.#chunkBytes += chunk.length;
@@ -100,13 +100,15 @@ export class Output {
    * whether the socket has passed everything on already.
    */
   writeTo(socket: OutputSocket): boolean {
-    this.#cut();
+    if (this.end > this.#start) this.#cut();
     const chunks = this.#chunks;
     const { block } = this;
-    // A copy is smaller than a whole block for this socket alone.
-    const isCopied = keepsOutput(socket);
+    // Sockets of TLS keep new bytes for later, and so does any socket that is connecting or has a backlog. For such a socket a copy
+    // is smaller than a whole block for it alone.
+    const isCopied = socket.connecting || socket.writableLength > 0 || socket.writableHighWaterMark !== KEEPS_NOTHING;
     if (isCopied) copyViews(chunks, block);
-    writeAll(socket, chunks, this.#refers ? chunks.filter((chunk) => largeMemory.isLent(chunk)) : NO_CHUNKS);
+    if (chunks.length === 1 && !this.#refers) socket.write(chunks[0]!);
+    else writeAll(socket, chunks, this.#refers ? chunks.filter((chunk) => largeMemory.isLent(chunk)) : NO_CHUNKS);
     const isPassedOn = socket.writableLength === 0;
     // A socket that could not write all of a block still reads it: the block leaves the pool.
     this.#clear(isPassedOn || isCopied);
@@ -120,7 +122,7 @@ export class Output {
 
   #clear(blockIsFree: boolean): void {
     if (this.#chunks.length > 1) this.#chunks = [];
-    else this.#chunks.length = 0;
+    else this.#chunks.pop();
     this.#chunkBytes = 0;
     this.#refers = false;
     if (blockIsFree && this.block !== EMPTY) this.#pool.give(this.block);
@@ -129,17 +131,17 @@ export class Output {
     this.end = 0;
   }
 
+  /** Makes a chunk of the bytes in the block that are not among the chunks yet. */
   #cut(): void {
-    if (this.end === this.#start) return;
     const bytes = this.block.subarray(this.#start, this.end);
     this.#chunks.push(bytes);
     this.#chunkBytes += bytes.length;
     this.#start = this.end;
   }
 
-  /** A full block never goes back to the pool: its chunks keep it as it is. */
+  /** A full block never goes back to the pool: its chunks keep it. */
   #nextBlock(): void {
-    this.#cut();
+    if (this.end > this.#start) this.#cut();
     this.block = this.#pool.take();
     this.#start = 0;
     this.end = 0;
@@ -147,11 +149,6 @@ export class Output {
 }
 
 const NO_CHUNKS: readonly Uint8Array[] = [];
-
-/** Whether the socket keeps new bytes for later: sockets of TLS do, and any socket that is connecting or has a backlog. */
-function keepsOutput(socket: OutputSocket): boolean {
-  return socket.connecting || socket.writableLength > 0 || socket.writableHighWaterMark !== KEEPS_NOTHING;
-}
 
 /** Puts copies in the place of views of the block. */
 function copyViews(chunks: Uint8Array[], block: Buffer): void {

@@ -56,7 +56,7 @@ export class Presence {
 
   #look(): void {
     const socket = this.#socket;
-    // What waits to be written fails by itself.
+    // Waiting writes fail by themselves.
     if (this.#isWatching && socket.writable && socket.writableLength === 0) socket.write(NOTHING);
   }
 }

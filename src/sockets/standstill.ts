@@ -1,6 +1,6 @@
 // For how long something that should move has not: a figure that is looked at now and then.
 
-/** Whoever takes or brings fewer bytes stands still: a byte now and then must not keep what others need. */
+/** A client that takes or brings fewer bytes stands still: a byte now and then must not hold room that others need. */
 export const LEAST_PROGRESS = 16 * 1024;
 
 export class Standstill {

@@ -11,16 +11,12 @@ export class WriteTurn {
   /** Each connection once a turn. */
   add(connection: Writing): void {
     this.#waiting.push(connection);
-    if (this.#waiting.length === 1) process.nextTick(endTurn, this);
+    if (this.#waiting.length === 1) process.nextTick(this.#end);
   }
 
-  end(): void {
+  readonly #end = (): void => {
     const waiting = this.#waiting;
     this.#waiting = [];
     for (const connection of waiting) connection.write();
-  }
-}
-
-function endTurn(turn: WriteTurn): void {
-  turn.end();
+  };
 }

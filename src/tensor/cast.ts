@@ -1,5 +1,6 @@
-// The elements of a tensor in another dtype, each multiplied by a factor: bytes of an image to floats between 0 and 1.
-// As everywhere, no number silently becomes another: floats round to the new type, all else must fit exactly.
+// Converts the elements of a tensor to another dtype, each multiplied by a factor, such as bytes of an image to floats
+// between 0 and 1. As everywhere, no number silently becomes another: floats round to the new type, all other numbers
+// must fit exactly.
 
 import { invalidArg } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, isBytesDtype } from './dtype.js';
@@ -22,12 +23,12 @@ export function castElements<To extends Dtype>(
   return convertElements(dtype, scale === 1 ? values : scaled(values, dtype, scale));
 }
 
-/** The elements that the data stands for: itself, or the numbers of 16-bit floats. */
+/** The numbers of the data: the data itself, or the numbers of 16-bit floats. */
 export function numbersOf(tensor: { readonly dtype: Dtype; readonly data: DataOf[Dtype] }): ArrayLike<unknown> {
   return isHalf(tensor.dtype) ? HALVES[tensor.dtype].decode(tensor.data as Uint16Array) : tensor.data;
 }
 
-/** What images need, in one pass; undefined where there is something to check, or to refuse. */
+/** A fast conversion for images, in one pass; undefined where elements need checks. */
 function quickFloats(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number): Float32Array | undefined {
   if (dtype !== 'float32' || values instanceof BigInt64Array || values instanceof BigUint64Array) return undefined;
   const numbers = values as ArrayLike<number>;
@@ -40,7 +41,7 @@ function quickFloats(values: ArrayLike<number | bigint>, dtype: Dtype, scale: nu
 }
 
 function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number): Float64Array {
-  // Integers of 64 bits are beyond what a number multiplies exactly.
+  // A number does not multiply 64-bit integers exactly.
   const isWide = DTYPES[dtype].kind === 'wide';
   const factor = exactly(scale);
   const products = new Float64Array(values.length);

@@ -1,11 +1,11 @@
-// Joins tensors along the batch axis without copying when they already lie one after the other in memory, as
-// the tensors of one batch do.
+// Joins tensors along the batch axis. It does not copy tensors that lie one after the other in memory, like the tensors
+// of one batch.
 
 import type { Dtype } from './dtype.js';
 import { sameShape } from './shape.js';
 import { Tensor } from './tensor.js';
 
-/** As {@link Tensor.concat}, but a view where possible: for tensors that belong to the caller. */
+/** Like {@link Tensor.concat}, but a view where possible, for tensors that belong to the caller. */
 export function concatRows<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
   const [first] = tensors;
   if (first === undefined || tensors.length === 1 || !lieTogether(tensors)) return Tensor.concat(tensors);

@@ -1,5 +1,5 @@
-// The dtype that somebody meant who wrote another library's name for it. numpy has several names for most of its types,
-// of which ours are one each: `object`, `bytes_` and `str_` are in PyTriton's own examples.
+// Suggests the dtype for another library's name. numpy has several names for most of its types, and we have one:
+// `object`, `bytes_` and `str_` are in PyTriton's own examples.
 
 /** numpy's aliases, Python's types and one-letter codes, torch's names; in lower case. */
 const MEANT: Readonly<Record<string, readonly string[]>> = {

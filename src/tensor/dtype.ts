@@ -1,11 +1,11 @@
-// The datatypes of the protocol under their three spellings: numpy's name (ours inside), a typed-array
-// constructor, and Triton's name (the wire's). One table; all types and lookups derive from it.
+// One table lists the datatypes of the protocol under their three spellings: numpy's name (used inside), a typed-array
+// constructor, and Triton's name (used on the wire). All types and lookups derive from it.
 
 import { invalidArg } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { float16ArrayBits } from './float16.js';
 
-/** What `Tensor.data` is for each dtype. `bool` holds 0 or 1; `float16` and `bfloat16` hold raw bits. */
+/** The type of `Tensor.data` for each dtype. `bool` holds 0 or 1; `float16` and `bfloat16` hold raw bits. */
 export interface DataOf {
   bool: Uint8Array;
   uint8: Uint8Array;
@@ -24,24 +24,33 @@ export interface DataOf {
   string: string[];
 }
 
-/** Node has a `Float16Array` from 24 on, and so may the compiler's library: without one these are `never`. */
+/**
+ * Node has a `Float16Array` from 24 on, and the compiler's library may declare it. Without the declaration these types
+ * are `never`.
+ */
 export type Float16Data = typeof globalThis extends { Float16Array: { readonly prototype: infer A } } ? A : never;
 type Float16Constructor = typeof globalThis extends { Float16Array: infer C } ? readonly [C, 'float16'] : never;
 
-/** What makes a tensor's data: what it holds, or for `float16` a `Float16Array` too, whose bits it then holds. */
+/**
+ * Values that can be a tensor's data: the array that it holds, or for `float16` also a `Float16Array`, whose bits it
+ * then holds.
+ */
 export type DataLike<D extends Dtype> = DataOf[D] | (D extends 'float16' ? Float16Data : never);
 
 /** numpy's name of a datatype; `bytes` and `string` are both BYTES on the wire. */
 export type Dtype = keyof DataOf;
+/** A dtype that is known at run time only: such a tensor is taken wherever a tensor of one dtype is. */
+// oxlint-disable-next-line typescript/no-explicit-any -- TypeScript's word for it: nothing else fits every dtype
+export type AnyDtype = any;
 /** Dtypes whose data is a typed array. */
 export type NumericDtype = Exclude<Dtype, 'bytes' | 'string'>;
-/** The names that the protocol uses on the wire. */
+/** The names of the protocol on the wire. */
 export type Datatype = (typeof DTYPES)[Dtype]['datatype'];
 
 /**
- * The traits of each dtype. `kind` is how its elements are written and read: `integer` up to 32 bits, `wide` with 64,
- * `half` as raw bits, which neither JSON nor typed contents carry. `range` is what an element may be: the least and the
- * largest integer, or the first magnitudes of a float that round to infinity.
+ * The traits of each dtype. `kind` is the way to write and read its elements: `integer` up to 32 bits, `wide` with 64,
+ * `half` as raw bits. Neither JSON nor typed contents carry `half`. `range` limits an element: the least and the largest
+ * integer, or the first magnitudes of a float that round to infinity.
  */
 export const DTYPES = {
   bool: { datatype: 'BOOL', kind: 'bool', byteSize: 1, array: Uint8Array, range: [0, 1] },
@@ -138,9 +147,9 @@ export function isBytesDtype(dtype: Dtype): dtype is 'bytes' | 'string' {
   return DTYPES[dtype].kind === 'bytes';
 }
 
-/** True when `data` is the kind of array that tensors of this dtype hold; false for what is no dtype at all. */
+/** True when `data` is the kind of array that tensors of this dtype hold; false for an unknown dtype. */
 export function isDataOf(dtype: Dtype, data: unknown): boolean {
-  // Runs for every tensor: constant constructors are checked several times faster than one looked up in DTYPES.
+  // This runs for every tensor. Checks of constant constructors are several times faster than a lookup in DTYPES.
   switch (dtype) {
     case 'float32':
       return data instanceof Float32Array;
@@ -174,7 +183,10 @@ export function isDataOf(dtype: Dtype, data: unknown): boolean {
   }
 }
 
-/** `data` as tensors of this dtype hold it: itself, or the bits of a `Float16Array`. Undefined when it is of no such kind. */
+/**
+ * `data` as tensors of this dtype hold it: itself, or the bits of a `Float16Array`. Undefined for any other kind of
+ * data.
+ */
 export function toDataOf<D extends Dtype>(dtype: D, data: unknown): DataOf[D] | undefined {
   if (isDataOf(dtype, data)) return data as DataOf[D];
   return dtype === 'float16' ? (float16ArrayBits(data) as DataOf[D] | undefined) : undefined;

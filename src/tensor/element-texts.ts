@@ -1,5 +1,5 @@
-// Elements of a tensor as people read them, of its first ones only: what is written about large tensors must not take as
-// long as they are large.
+// Makes readable texts of a tensor's first elements. It leaves out the rest, so that a text about a large tensor takes
+// little time.
 
 import { type Datatype, DATATYPE_BYTE_SIZE, dtypeOf } from './dtype.js';
 import { decodeBfloat16, decodeFloat16 } from './float16.js';

@@ -1,5 +1,5 @@
-// Conversion between float32 and the two 16-bit floats, bit patterns in Uint16Array: IEEE 754 binary16
-// (float16) and its truncated cousin bfloat16. Decoding binary16 goes through a table of all 65 536 values.
+// Converts between float32 and the two 16-bit floats, bit patterns in Uint16Array: IEEE 754 binary16 (float16) and its
+// truncated cousin bfloat16. Decoding binary16 goes through a table of all 65 536 values.
 
 const scratch = new DataView(new ArrayBuffer(4));
 let binary16Table: Float32Array | undefined;
@@ -21,8 +21,8 @@ function table(): Float32Array {
   return binary16Table;
 }
 
-// The float32 bits of a double, cut off toward zero with the last bit set when something was lost. To round to the
-// nearest float32 first and then once more would round twice: up to a tie, and from the tie to even.
+// The float32 bits of a double, cut off toward zero, with the last bit set when bits were lost. Rounding first to the
+// nearest float32 and then again would round twice: up to a tie, and from the tie to even.
 function toOddFloat32Bits(value: number): number {
   scratch.setFloat32(0, value);
   const bits = scratch.getUint32(0);
@@ -62,7 +62,7 @@ export function decodeFloat16(bits: Uint16Array): Float32Array {
   return values;
 }
 
-/** Numbers to the nearest float16 bits; what is out of range becomes an infinity. */
+/** Numbers to the nearest float16 bits; numbers out of range become infinities. */
 export function encodeFloat16(values: ArrayLike<number>): Uint16Array {
   const bits = new Uint16Array(values.length);
   for (let i = 0; i < bits.length; i++) bits[i] = toBinary16(values[i]!);
@@ -83,7 +83,7 @@ export function toBfloat16(value: number): number {
   return (bits32 + 0x7fff + ((bits32 >>> 16) & 1)) >>> 16;
 }
 
-/** Numbers to the nearest bfloat16 bits; what is out of range becomes an infinity. */
+/** Numbers to the nearest bfloat16 bits; numbers out of range become infinities. */
 export function encodeBfloat16(values: ArrayLike<number>): Uint16Array {
   const bits = new Uint16Array(values.length);
   for (let i = 0; i < bits.length; i++) bits[i] = toBfloat16(values[i]!);

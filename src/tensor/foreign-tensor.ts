@@ -1,11 +1,12 @@
-// Tensors of other libraries: onnxruntime's (node and web) and transformers.js's name the dtypes as we do and keep the
-// same typed arrays. They are taken for ours without a copy, and without importing the library.
+// Accepts tensors of other libraries without a copy, and without importing the library. onnxruntime (node and web) and
+// transformers.js name the dtypes as we do and keep the same typed arrays.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { type Dtype, DTYPES } from './dtype.js';
+import { tagOf } from './tag-of.js';
 
-// What a Tensor is known by. Shared through the global symbol registry, so that two copies of the package recognise each
+// A Tensor has this brand. The global symbol registry shares it, so that two copies of the package recognise each
 // other's tensors.
 
 export const BRAND: unique symbol = Symbol.for('tstriton.Tensor') as never;
@@ -13,13 +14,13 @@ export const BRAND: unique symbol = Symbol.for('tstriton.Tensor') as never;
 interface ForeignData {
   /** A typed array, or a list of strings. */
   readonly data: unknown;
-  /** Not ours: of ours the compiler knows the dtype. */
+  /** Only our own tensors have the brand; the compiler knows their dtype. */
   readonly [BRAND]?: never;
 }
 
 /**
- * A tensor of another library, as onnxruntime and transformers.js make them: an object with `data`, its sizes as `dims`
- * or `shape`, and its dtype's name as `type` or `dtype`.
+ * A tensor of another library, such as onnxruntime and transformers.js. It is an object with `data`, its sizes as
+ * `dims` or `shape`, and its dtype's name as `type` or `dtype`.
  */
 export type ForeignTensor =
   | (ForeignData & { readonly dims: readonly number[]; readonly type: string })
@@ -33,7 +34,7 @@ export type ForeignDtype<F> = KnownDtype<
 >;
 type KnownDtype<Name> = [Extract<Name, Dtype>] extends [never] ? Dtype : Extract<Name, Dtype>;
 
-/** What a Tensor is made of; its data is still to be checked. */
+/** The parts of a Tensor; the data is not checked yet. */
 export interface TensorParts {
   readonly dtype: Dtype;
   readonly data: unknown;
@@ -43,20 +44,23 @@ export interface TensorParts {
 const MEMBERS = ['data', 'dims', 'shape', 'type', 'dtype'] as const;
 type Member = (typeof MEMBERS)[number];
 
-/** True for an object with any member of a tensor: one that is meant as a tensor, complete or not. */
+/** True for an object with any member of a tensor: its author meant a tensor, complete or not. */
 export function isTensorLike(value: unknown): value is object {
   if (typeof value !== 'object' || value === null || Array.isArray(value) || ArrayBuffer.isView(value)) return false;
-  return MEMBERS.some((member) => member in value);
+  // Spelled out: callables' outputs are looked at with every request.
+  return 'data' in value || 'dims' in value || 'shape' in value || 'type' in value || 'dtype' in value;
 }
 
-/** True for an object that has all that a tensor needs, each of its kind. Cheap: its data is not looked at. */
+/**
+ * True for an object with all members of a tensor, each of the right kind. Cheap, because it does not read the data.
+ */
 export function isForeignTensor(value: unknown): value is ForeignTensor {
   if (!isTensorLike(value) || !('data' in value)) return false;
   const { dims, shape, type, dtype } = value as Partial<Record<Member, unknown>>;
   return Array.isArray(dims ?? shape) && typeof (type ?? dtype) === 'string';
 }
 
-/** What is in another library's tensor. Throws INVALID_ARG, saying what it lacks. */
+/** The parts of another library's tensor. Throws INVALID_ARG, naming a missing part. */
 export function partsOfForeign(value: unknown): TensorParts {
   if (!isTensorLike(value)) throw invalidArg(`expected ${FORM}, got ${kindOf(value)}`);
   const { dims, shape, type, dtype } = value as Partial<Record<Member, unknown>>;
@@ -86,7 +90,7 @@ function dataOf(value: object): unknown {
   try {
     ({ data } = value as { readonly data?: unknown });
   } catch (error) {
-    // onnxruntime's are read in another way while they lie on a GPU.
+    // onnxruntime's tensors are read in another way while they lie on a GPU.
     throw invalidArg(`the data of a tensor cannot be read: ${TritonError.from(error).message}`, {
       cause: error,
     });
@@ -98,5 +102,5 @@ function dataOf(value: object): unknown {
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;
-  return Array.isArray(value) ? 'a list' : `a ${Object.prototype.toString.call(value).slice(8, -1)}`;
+  return Array.isArray(value) ? 'a list' : `a ${tagOf(value)}`;
 }

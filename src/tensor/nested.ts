@@ -1,11 +1,12 @@
-// Plain (nested) arrays to typed data and back. Values must fit the dtype exactly, floats apart, which are
-// rounded to the declared type; a number that silently became another is the one thing this must not do.
+// Converts plain (nested) arrays to typed data and back. Floats round to the declared type, and all other values must
+// fit the dtype exactly: no number may silently become another.
 
 import { invalidArg, type TritonError } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { toOddDouble } from './odd-double.js';
 import { formatShape } from './shape.js';
+import { tagOf } from './tag-of.js';
 
 /** A value or arrays of values, to any depth. */
 export type Nested =
@@ -42,7 +43,7 @@ export function convertElements<D extends Dtype>(dtype: D, elements: ArrayLike<u
   }
 }
 
-// A list of a million elements is nothing unusual: no function is called for each, nor memory allocated.
+// Lists of a million elements are usual, so this calls no function and allocates no memory for each element.
 
 function convertStrings(elements: ArrayLike<unknown>): string[] {
   for (let i = 0; i < elements.length; i++)
@@ -50,7 +51,7 @@ function convertStrings(elements: ArrayLike<unknown>): string[] {
   return Array.prototype.slice.call(elements) as string[];
 }
 
-/** Texts become views of one memory, as the elements of a request are. */
+/** Texts become views of one memory, like the elements of a request. */
 function convertBytes(elements: ArrayLike<unknown>): Uint8Array[] {
   let texts = 0;
   for (let i = 0; i < elements.length; i++) {
@@ -125,8 +126,7 @@ function unfit(dtype: Dtype, value: unknown, index: number, expected: string): T
 
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
-  if (typeof value === 'function' || (typeof value === 'object' && value !== null))
-    return Object.prototype.toString.call(value).slice(8, -1);
+  if (typeof value === 'function' || (typeof value === 'object' && value !== null)) return tagOf(value);
   return String(value);
 }
 
@@ -149,7 +149,7 @@ function nestedShape(dtype: Dtype, values: Nested): number[] {
   return shape;
 }
 
-/** The only list of values in there, as it is; undefined where values have to be looked for. */
+/** The only list of values in the nesting, unchanged; undefined where there are several. */
 function onlyList(values: Nested, shape: readonly number[]): readonly unknown[] | undefined {
   let list = values as readonly Nested[];
   for (let axis = 0; axis < shape.length - 1; axis++) {
@@ -171,7 +171,7 @@ function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: 
   const ofValues = depth + 1 === shape.length;
   for (let i = 0; i < values.length; i++) {
     const value = values[i]!;
-    // Nearly all are values: those that are no objects are no lists.
+    // Nearly all are values, and a value that is not an object cannot be a list.
     if (ofValues && typeof value !== 'object') flat.push(value);
     else collect(dtype, value, shape, depth + 1, flat);
   }

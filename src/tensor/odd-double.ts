@@ -1,10 +1,13 @@
-// Integers of any size on their way to a float with fewer bits than a double. To round to the nearest double first and then once
-// more would round twice: up to a tie, and from the tie to even. Rounding to odd keeps what was lost visible.
+// Converts integers of any size on their way to a float with fewer bits than a double. Rounding first to the nearest
+// double and then again would round twice: up to a tie, and from the tie to even. Rounding to odd keeps a trace of the
+// lost bits.
 
 const scratch = new Float64Array(1);
 const bits = new BigUint64Array(scratch.buffer);
 
-/** The integer itself, or of the two doubles around it the one whose last bit is set; an infinity beyond them. */
+/**
+ * The integer itself, or its neighbouring double with the last bit set; an infinity beyond the doubles.
+ */
 export function toOddDouble(value: bigint): number {
   const near = Number(value);
   if (Number.isSafeInteger(near) || !Number.isFinite(near)) return near;

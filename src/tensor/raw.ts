@@ -1,6 +1,6 @@
-// The wire form of tensor data: little-endian elements back to back; for BYTES each element is a 32-bit
-// little-endian length and that many bytes (Triton's binary tensor data extension and raw_input_contents).
-// Typed arrays are views of the wire bytes where the alignment allows it, so the host must be little-endian.
+// Reads and writes the wire form of tensor data: little-endian elements back to back. Each BYTES element is a 32-bit
+// little-endian length and that many bytes (Triton's binary tensor data extension and raw_input_contents). Typed arrays
+// are views of the wire bytes where the alignment allows it, so the host must be little-endian.
 
 import { TritonError } from '../errors.js';
 import { DTYPES, type DataOf, type Dtype, isBytesDtype, type NumericDtype } from './dtype.js';
@@ -44,7 +44,7 @@ export function writeRaw(dtype: Dtype, data: DataOf[Dtype], target: Buffer, offs
 /** Data of a `bytes` or `string` tensor. */
 export type Elements = readonly Uint8Array[] | readonly string[];
 
-/** What the elements from `start` up to but not including `end` take on the wire. */
+/** The bytes on the wire of the elements from `start` up to but not including `end`. */
 export function elementsByteLength(elements: Elements, start: number, end: number): number {
   let total = 4 * (end - start);
   for (let i = start; i < end; i++) {
@@ -54,7 +54,7 @@ export function elementsByteLength(elements: Elements, start: number, end: numbe
   return total;
 }
 
-/** So many bytes are read or written at a time: more of a text takes milliseconds. A longer element has several pieces. */
+/** Bytes read or written at a time: more of a text takes milliseconds. A longer element has several pieces. */
 const PIECE = 256 * 1024;
 
 /** The bytes of one element, without its length. Yields after each piece of a long text. */
@@ -71,14 +71,14 @@ export function isLongElement(element: string | Uint8Array): boolean {
   return element.length > PIECE;
 }
 
-/** Where a piece of a text ends: not between the two halves of a character. */
+/** The end of a piece of a text, which is never between the two halves of a character. */
 function endOfPiece(text: string, start: number): number {
   const end = Math.min(start + PIECE, text.length);
   const isHalf = end < text.length && (text.charCodeAt(end - 1) & 0xfc00) === 0xd800;
   return isHalf ? end - 1 : end;
 }
 
-/** Elements into their wire form, some at a time: each of a million takes a moment, and so does each piece of a long one. */
+/** Writes elements in their wire form, some at a time, because a million elements or a long one take long. */
 export class ElementWriter {
   readonly #elements: Elements;
   readonly #target: Buffer;
@@ -87,24 +87,24 @@ export class ElementWriter {
   /** The long element under way. */
   #pieces: Generator<undefined, void, undefined> | undefined;
 
-  /** The first goes to `offset` of the target, which has room for all. */
+  /** The first element goes to `offset` of the target, which has room for all. */
   constructor(elements: Elements, target: Buffer, offset: number) {
     this.#elements = elements;
     this.#target = target;
     this.#offset = offset;
   }
 
-  /** After what has been written. */
+  /** The offset behind the written bytes. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** So many have been written. */
+  /** The number of written elements. */
   get count(): number {
     return this.#count;
   }
 
-  /** Writes at most so many more, and about one piece. True at the end of the data. */
+  /** Writes at most `count` more elements, and about one piece. Returns true at the end of the data. */
   advance(count: number): boolean {
     const elements = this.#elements;
     const target = this.#target;
@@ -171,7 +171,7 @@ export function encodeRaw(dtype: Dtype, data: DataOf[Dtype]): Buffer {
   return bytes;
 }
 
-/** What is wrong with the wire form of BYTES, in the terms of Triton's messages. */
+/** A fault in the wire form of BYTES, in the terms of Triton's messages. */
 export type BytesFault =
   | { readonly kind: 'incomplete length'; readonly available: number }
   | { readonly kind: 'incomplete element'; readonly expected: number; readonly available: number };
@@ -189,12 +189,12 @@ export class BytesScan {
     this.#bytes = bytes;
   }
 
-  /** Bytes gone over. */
+  /** Bytes scanned so far. */
   get offset(): number {
     return this.#offset;
   }
 
-  /** Goes over so many elements. True at the end of the data, or at a fault. */
+  /** Scans this many more elements. Returns true at the end of the data, or at a fault. */
   advance(elements: number): boolean {
     const bytes = this.#bytes;
     const end = bytes.byteLength;
@@ -220,8 +220,8 @@ export class BytesScan {
 }
 
 /**
- * The elements of BYTES data as objects, some at a time: each of a million takes a moment, and so does each piece of a
- * long text. The data is whole elements.
+ * Reads the elements of BYTES data as objects, some at a time, because a million elements or a long text take long. The
+ * data is whole elements.
  */
 export class ElementReader<D extends 'bytes' | 'string'> {
   readonly #isText: boolean;
@@ -237,22 +237,22 @@ export class ElementReader<D extends 'bytes' | 'string'> {
     this.#bytes = Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength);
   }
 
-  /** All of them, once {@link advance} has returned true. */
+  /** All elements, once {@link advance} has returned true. */
   get elements(): DataOf[D] {
     return this.#elements as DataOf[D];
   }
 
-  /** So many there are so far. */
+  /** The number of elements so far. */
   get count(): number {
     return this.#elements.length;
   }
 
-  /** Bytes that have become elements, or a part of one. */
+  /** Bytes read so far, into elements or a part of one. */
   get offset(): number {
     return Math.max(this.#offset, this.#textOffset);
   }
 
-  /** Reads at most so many more, and about one piece of text. True at the end of the data. */
+  /** Reads at most `count` more elements, and about one piece of text. Returns true at the end of the data. */
   advance(count: number): boolean {
     const bytes = this.#bytes;
     const isText = this.#isText;
@@ -290,7 +290,7 @@ export class ElementReader<D extends 'bytes' | 'string'> {
     return end >= this.#bytes.byteLength;
   }
 
-  /** Where a piece of a text ends: between two characters, none of which has more than three bytes after its first. */
+  /** The end of a piece of a text: between two characters, which have at most three bytes after their first. */
   #endOfPiece(start: number, end: number): number {
     const piece = start + PIECE;
     if (piece >= end) return end;

@@ -1,4 +1,4 @@
-// Shapes: row-major lists of dimensions. `-1` stands for "any size" in specs only.
+// Computes with shapes, which are row-major lists of dimensions. `-1` stands for "any size" in specs only.
 
 /** Number of elements of a shape; 1 for the rank-0 shape. */
 export function elementCount(shape: readonly number[]): number {

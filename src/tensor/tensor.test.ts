@@ -234,7 +234,7 @@ describe('concat', () => {
   });
 
   it('refuses what does not join', () => {
-    const suffix = ': dtypes and all dimensions after the first must be equal';
+    const suffix = ': dtypes and the shapes of rows must be equal';
     expect(() => Tensor.concat([])).toThrow(invalid('cannot concatenate an empty list of tensors'));
     expect(() => Tensor.concat([counting(1, 2), counting(1, 3)])).toThrow(
       invalid(`cannot concatenate float32 [1,3] with float32 [1,2]${suffix}`),

@@ -1,28 +1,39 @@
-// The value that callables get and return: dtype, data and shape, row-major. Thin on purpose: views along the
-// batch axis, conversions to and from nested arrays, no algebra.
+// Callables get and return a `Tensor`: dtype, data and shape, row-major. It is thin on purpose: views along the batch
+// axis, conversions to and from nested arrays, no algebra.
 
 import { invalidArg, type TritonError } from '../errors.js';
 import { castElements, numbersOf } from './cast.js';
 import { dtypeHint } from './dtype-hint.js';
-import { type DataLike, type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype, toDataOf } from './dtype.js';
+import {
+  type AnyDtype,
+  type DataLike,
+  type DataOf,
+  type Dtype,
+  DTYPES,
+  isBytesDtype,
+  type NumericDtype,
+  toDataOf,
+} from './dtype.js';
 import { HALVES } from './float16.js';
 import { BRAND, type ForeignDtype, type ForeignTensor, partsOfForeign } from './foreign-tensor.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
+import { tagOf } from './tag-of.js';
 
 /** One element of a tensor's data. */
 export type ElementOf<D extends Dtype> = DataOf[D][number];
 
 /**
- * A dense row-major array with a dtype.
+ * A dense row-major array with a dtype. `Tensor` alone is one whose dtype is known at run time only: the compiler then
+ * takes it for a tensor of any.
  *
- * `data` holds `shape[0] × shape[1] × …` elements; a rank-0 shape `[]` holds one.
- * The tensor does not copy `data`: it is a view of what it was given.
+ * `data` holds `shape[0] × shape[1] × …` elements; a rank-0 shape `[]` holds one. The tensor does not copy `data`: it
+ * is a view of the given array.
  *
  * @example
  * new Tensor('float32', Float32Array.of(1, 2, 3, 4), [2, 2])
  */
-export class Tensor<D extends Dtype = Dtype> {
+export class Tensor<D extends Dtype = AnyDtype> {
   readonly dtype: D;
   readonly data: DataOf[D];
   readonly shape: readonly number[];
@@ -30,7 +41,7 @@ export class Tensor<D extends Dtype = Dtype> {
 
   /** Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. */
   constructor(dtype: D, data: DataLike<D>, shape?: readonly number[]) {
-    // On the path of every request: no allocation, and what is wrong is worked out only when something is.
+    // Every request comes through here: no allocation, and an error text is made only for an error.
     const own = toDataOf(dtype, data);
     if (own === undefined) throw unfitData(dtype, data);
     if (shape === undefined) shape = [own.length];
@@ -51,8 +62,8 @@ export class Tensor<D extends Dtype = Dtype> {
    */
   static from<D extends Dtype>(dtype: D, values: Nested, shape?: readonly number[]): Tensor<D>;
   /**
-   * Another library's tensor, of onnxruntime or transformers.js, as one of ours: its data is not copied. Throws
-   * INVALID_ARG saying what it lacks.
+   * Wraps another library's tensor, such as onnxruntime's or transformers.js's, without copying its data. Throws
+   * INVALID_ARG naming a missing part.
    *
    * @example
    * const { logits } = await session.run(feeds);
@@ -92,7 +103,7 @@ export class Tensor<D extends Dtype = Dtype> {
       ) {
         throw invalidArg(
           `cannot concatenate ${tensor.dtype} ${formatShape(tensor.shape)} with ${first.dtype} ${formatShape(first.shape)}: ` +
-            'dtypes and all dimensions after the first must be equal',
+            'dtypes and the shapes of rows must be equal',
         );
       }
       rows += tensor.shape[0]!;
@@ -160,9 +171,9 @@ export class Tensor<D extends Dtype = Dtype> {
   }
 
   /**
-   * The same numbers in another dtype, each multiplied by `scale`, the product being a double. Floats round to the
-   * nearest of the new dtype; for any other, and where a float would overflow, throws INVALID_ARG unless the number is
-   * exact: round them first, with `map`.
+   * The same numbers in another dtype, each multiplied by `scale`; the product is a double. Floats round to the nearest
+   * number of the new dtype. Integers must be exact and floats must not overflow, or it throws INVALID_ARG: round them
+   * first, with `map`.
    *
    * @example
    * const pixels = image.cast('float32', 1 / 255); // uint8 to floats from 0 to 1
@@ -189,14 +200,14 @@ export class Tensor<D extends Dtype = Dtype> {
   strings(): string[] {
     if (this.dtype === 'string') return this.data as string[];
     if (this.dtype !== 'bytes') throw invalidArg(`a ${this.dtype} tensor has no strings, only bytes and string have`);
-    // A byte order mark is a character like any other here, as it is for the dtype string.
+    // A byte order mark is a character like any other here, and for the dtype string.
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     return (this.data as Uint8Array[]).map((element) => decoder.decode(element));
   }
 
   /** The values of a floating-point tensor as float32. Throws INVALID_ARG for other dtypes. */
   toFloat32(): Float32Array {
-    const { dtype, data } = this as Tensor;
+    const { dtype, data } = this as Tensor<Dtype>;
     const { kind } = DTYPES[dtype];
     if (kind === 'half') return numbersOf(this as Tensor) as Float32Array;
     if (kind === 'float') return data instanceof Float32Array ? data : Float32Array.from(data as Float64Array);
@@ -218,11 +229,10 @@ function unknownDtype(dtype: unknown): TritonError {
 function unfitData(dtype: Dtype, data: unknown): TritonError {
   if (!Object.hasOwn(DTYPES, dtype)) return unknownDtype(dtype);
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
-  const got = Object.prototype.toString.call(data).slice(8, -1);
-  return invalidArg(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${got}`);
+  return invalidArg(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${tagOf(data)}`);
 }
 
-/** Number of elements, or NaN when a dimension is none. */
+/** Number of elements, or NaN for an invalid dimension. */
 function countOf(shape: readonly number[]): number {
   let count = 1;
   for (let axis = 0; axis < shape.length; axis++) {

@@ -36,6 +36,29 @@ const count = defineModel({
   strict: true,
 });
 
+describe('a callable whose types say little', () => {
+  const listed = defineModel({
+    modelName: 'Listed',
+    inputs: [{ dtype: 'float32', shape: [-1] }],
+    outputs: [{ dtype: 'float32', shape: [-1] }],
+    strict: true,
+  });
+  const answer = (outputs: (inputs: Record<string, Tensor>) => Tensor[]) =>
+    call({ ...listed, inferFunc: batch(outputs) }, { INPUT_1: [1, 2] });
+
+  it('serves a model with a list of inputs and outputs', async () => {
+    expect((await answer((inputs) => Object.values(inputs))).OUTPUT_1.toNested()).toEqual([1, 2]);
+  });
+
+  it.each<[string, (inputs: Record<string, Tensor>) => Tensor[], RegExp]>([
+    ['too few outputs', () => [], /OUTPUT_1/],
+    ['too many outputs', ({ INPUT_1 }) => [INPUT_1!, INPUT_1!], /2 outputs/],
+    ['another dtype', () => [Tensor.from('int32', [[1, 2]])], /int32/],
+  ])('is told at the call of %s', async (_, outputs, message) => {
+    await expect(answer(outputs)).rejects.toThrow(message);
+  });
+});
+
 describe('call', () => {
   it('runs a decorated callable on one sample, without the batch axis', async () => {
     const { y, rows } = await call(doubled, { x: [1, 2] });

@@ -1,19 +1,19 @@
-// Runs a model's callable on one request as a server does, for tests of callables: inputs and outputs as a client has
-// them, every check of the server's in between, and no server.
+// Runs a model's callable on one request as a server does, for tests of callables. Inputs and outputs are as a client has
+// them. Every check of the server's runs in between, without a server.
 
 import { checkSequence, type SequenceOptions } from '../client/infer-options.js';
-import { decodeOutputs } from '../client/decode-outputs.js';
-import { encodeInputs, type InferKind } from '../client/encode-inputs.js';
+import { decodeOutputs } from '../client/tensors/decode-outputs.js';
+import { encodeInputs, type InferKind } from '../client/tensors/encode-inputs.js';
 
-import type { ClientInputs, ClientOutputs, OutputName } from '../client/input-values.js';
+import type { ClientInputs, ClientOutputs, OutputName } from '../client/tensors/input-values.js';
 import type { ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import { ResponseQueue } from '../host/response-queue.js';
 import type { BoundModel } from '../model/bound-model.js';
-import { checkMembers } from '../model/check.js';
+import { checkMembers } from '../checks/check.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
-import type { Logger } from '../model/logger.js';
+import type { Logger } from '../observability/logger.js';
 import type { Parameters } from '../model/parameters.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { TestedModels, type TestedModel } from './tested-models.js';
@@ -33,11 +33,11 @@ export interface CallOptions<Output extends string = string> {
   readonly signal?: AbortSignal;
   /** Other models, which the callable may call: as they are bound. */
   readonly models?: readonly TestedModel[];
-  /** Takes what is logged. Default: nobody. */
+  /** Takes the log's entries. Default: nobody. */
   readonly logger?: Logger;
 }
 
-/** What comes of a call: outputs, or the responses of a decoupled model as they come. */
+/** The result of a call: outputs, or the responses of a decoupled model as they arrive. */
 export type CallResult<
   O extends TensorSpecs,
   Decoupled extends boolean,
@@ -56,7 +56,7 @@ const SILENT: Logger = {
 };
 
 /**
- * Runs the callable of `model`, the first where there is a list, on one request: inputs are checked as a client and a
+ * Runs the callable of `model`, the first where there is a list, on one request. Inputs are checked as a client and a
  * server check them, outputs as a server does. `setup` runs before and `teardown` after. Of a decoupled model the
  * responses come one by one, and a loop that is left ends the generator.
  *
@@ -121,7 +121,7 @@ async function* callStream({ model, inputs, options }: Asked): AsyncGenerator<Ou
     signal?.removeEventListener('abort', cancel);
     responses.close();
     cancel();
-    // What was cancelled need not come to an end.
+    // A cancelled request may never end, so nothing waits for it.
     await engine.close(signal?.aborted !== true);
   }
 }
@@ -153,7 +153,7 @@ function sinkTo(responses: ResponseQueue<readonly InferTensor[]>, { name }: Comp
     },
     complete: () => responses.end(),
     fail: (error) => {
-      // Clients that are gone are told nothing.
+      // The error of a client that is gone has no message.
       const isMute = error.code === 'CANCELLED' && error.message === '';
       responses.fail(isMute ? new TritonError('CANCELLED', `the call of model '${name}' was cancelled`) : error);
     },

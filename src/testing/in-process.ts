@@ -1,8 +1,8 @@
 // A whole server in this process, without ports and without a thread, for tests of applications.
 
-import { OPEN_TRANSPORT, type InProcessServer } from '../client/in-process-server.js';
+import { OPEN_TRANSPORT, type InProcessServer } from '../in-process/open-transport.js';
 import { RUN_IN_PROCESS, type InProcessCore, type RunsInProcess } from '../server/in-process.js';
-import { InProcessTransport } from './in-process-transport.js';
+import { InProcessTransport } from '../in-process/in-process-transport.js';
 
 /** What `inProcess` gives: clients take it in the place of a URL. */
 export interface RunningInProcess extends InProcessServer, AsyncDisposable {
@@ -12,7 +12,7 @@ export interface RunningInProcess extends InProcessServer, AsyncDisposable {
 
 /**
  * Runs `triton` in this process: its models load, no port is opened, and `serverThread` does not count. Clients get it in the place
- * of a URL. What they see is what they would see over gRPC. Access tokens are not asked for.
+ * of a URL. Clients see the same as over gRPC. Access tokens are not asked for.
  *
  * Rejects as `run` does.
  *

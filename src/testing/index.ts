@@ -1,4 +1,8 @@
-// Entry point for tests, of callables and of applications: 'tstriton/testing'.
+/**
+ * Tests of callables and of applications.
+ *
+ * @module tstriton/testing
+ */
 
 export { call, type CallOptions, type CallResult } from './call.js';
 export { inProcess, type RunningInProcess } from './in-process.js';

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from 'vitest';
 
 import { ModelClient } from '../client/model-client.js';
-import { ServerClient } from '../client/server-client.js';
+import { ServerClient } from '../client/server/server-client.js';
 import { TritonError } from '../errors.js';
 import { defineModel } from '../model/callable.js';
 import type { Tensor } from '../tensor/tensor.js';

@@ -1,6 +1,6 @@
-// A model that answers what a test says, and remembers what it was asked: for tests of applications that have a client.
+// A model that gives a test's answers and remembers its requests: for tests of applications that have a client.
 
-import { OPEN_TRANSPORT, type InProcessServer } from '../client/in-process-server.js';
+import { OPEN_TRANSPORT, type InProcessServer } from '../in-process/open-transport.js';
 import { TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { InferenceRequest, ModelSpec, Result } from '../model/callable.js';
@@ -8,7 +8,7 @@ import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { InProcessCore } from '../server/in-process.js';
 import { RUN_IN_PROCESS } from '../server/in-process.js';
 import { Triton } from '../triton.js';
-import { InProcessTransport } from './in-process-transport.js';
+import { InProcessTransport } from '../in-process/in-process-transport.js';
 
 /** What a mock answers to one request: outputs, as a callable returns them, or what it throws; of a decoupled model any number of them. */
 export type MockAnswer<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean> = (
@@ -17,7 +17,7 @@ export type MockAnswer<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
 
 /**
  * Makes a model that answers what `answer` returns for each request, in this process. Clients take it in the place of a URL; they
- * and the engine check inputs and outputs as ever. Tensors of requests and answers have the batch axis, as those of callables do.
+ * and the engine check inputs and outputs as ever. Tensors of requests and answers have the batch axis, as in callables.
  *
  * @example
  * await using mock = mockModel(addSub, ({ inputs: { a } }) => ({ add: a, sub: a }));
@@ -39,7 +39,7 @@ type AnyAnswer = (request: InferenceRequest) => unknown;
 export class MockModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>
   implements InProcessServer, AsyncDisposable
 {
-  /** What was asked, the first first. To forget it: `requests.length = 0`. */
+  /** The requests so far, oldest first. To forget them: `requests.length = 0`. */
   readonly requests: InferenceRequest<I>[] = [];
   /** Answers from now on. */
   answer: MockAnswer<I, O, Decoupled>;
@@ -77,7 +77,7 @@ export class MockModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
     });
   }
 
-  /** Fails what is under way. Idempotent. */
+  /** Fails the requests under way. Idempotent. */
   async close(): Promise<void> {
     this.#closed = true;
     await this.#triton.stop();

@@ -5,7 +5,6 @@ import { type CalledEngine, callModel } from '../core/call-model.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../core/instance/model-instance.js';
 import { Model } from '../core/model.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
-import { dynamicBatching } from '../core/scheduler/batch-scheduler.js';
 import { TritonError } from '../errors.js';
 import { hostedCallable } from '../host/callable-turns.js';
 import { InlineInstance } from '../link/inline-instance.js';
@@ -16,8 +15,8 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import type { ModelInferRequest } from '../model/exchange.js';
 import { isInstanceGroup } from '../model/instance-group.js';
-import { instanceLogger, type Logger } from '../model/logger.js';
-import { runSetup, type Setup } from '../model/run-setup.js';
+import { instanceLogger, type Logger } from '../observability/logger.js';
+import { runSetup, setupContext, type Setup } from '../model/run-setup.js';
 
 /** A bound model, whatever its tensors. */
 export interface TestedModel extends ModelSpec {
@@ -54,26 +53,17 @@ export class TestedModels implements CalledEngine {
     }
     const { setup, teardown } = model;
     const logger = instanceLogger(this.#logger, config, 0);
-    const { name: modelName, version: modelVersion } = config;
     const { signal } = new AbortController();
-    await runSetup(setup, {
-      modelName,
-      modelVersion,
-      modelConfig: config,
-      instance: 0,
-      args: undefined,
-      logger,
-      signal,
-    });
+    await runSetup(setup, setupContext(config, { instance: 0, args: undefined, logger, signal }));
     this.#served.push({ model: this.#serve(config, callable as Callable, logger), teardown });
     return config;
   }
 
   /** A request is a batch of its own: it waits for no others. */
   #serve(config: CompleteModelConfig, callable: Callable, logger: Logger): Model {
-    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false }, dynamicBatching);
+    const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false });
     const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), { logger });
-    instance.caller = (call, receiver) => callModel(this, call, receiver);
+    instance.caller = (call, sink) => callModel(this, call, sink);
     model.addInstance({ execute: (...execution) => this.#run(instance, ...execution) });
     return model;
   }
@@ -90,8 +80,8 @@ export class TestedModels implements CalledEngine {
     return instance.execute(batch, end, stream);
   }
 
-  modelConfig(name: string, version: string): CompleteModelConfig {
-    return this.#find(name, version).config;
+  resolve(name: string, version: string): { readonly config: CompleteModelConfig; readonly load: number } {
+    return { config: this.#find(name, version).config, load: 0 };
   }
 
   infer(request: ModelInferRequest, sink: ResponseSink): InflightRequest {

@@ -9,7 +9,7 @@ describe('the options of a benchmark', () => {
   it('ask for five rounds of two seconds unless told otherwise', () => {
     const { command, options } = readOptions(['identity'])!;
     expect(command).toBe('identity');
-    expect(options.timing).toEqual({ rounds: 5, seconds: 2, warmUpSeconds: 1 });
+    expect(options.timing).toEqual({ rounds: 5, seconds: 2, warmUpSeconds: 3 });
     expect(options).toMatchObject({ connections: [1, 16, 64], only: undefined, servers: undefined, isQuick: false });
   });
 
@@ -20,7 +20,7 @@ describe('the options of a benchmark', () => {
     });
     const asked = ['all', '--rounds', '3', '--seconds', '1', '--only', 'parts, large', '--connections', '4'];
     expect(readOptions(asked)!.options).toMatchObject({
-      timing: { rounds: 3, seconds: 1, warmUpSeconds: 1 },
+      timing: { rounds: 3, seconds: 1, warmUpSeconds: 3 },
       only: ['parts', 'large'],
       connections: [4],
     });

@@ -2,10 +2,10 @@
 import { format } from 'prettier';
 import { describe, expect, it } from 'vitest';
 
-import { formatGoals, verdictOf, type Goal } from '../../bench/goals.js';
+import { asWantedToday, distanceOf, formatGoals, goalFor, verdictOf, type Goal } from '../../bench/goals.js';
 import { benchmarksPage, type KeptRuns } from '../../bench/page/benchmarks-page.js';
 import { goalsChart, scoreOf } from '../../bench/page/goals-chart.js';
-import type { KeptRun } from '../../bench/run-suite.js';
+import type { KeptRun } from '../../bench/results-file.js';
 
 const FAST: Goal = { id: 'P1', what: 'req/s x floor', got: 8, bound: 'at least', target: 4, stretch: 7 };
 const SLOW: Goal = { id: 'P8', what: 'peak <RSS> & more', got: 12, bound: 'at most', target: 6, stretch: 4 };
@@ -54,7 +54,54 @@ describe('the verdict on a figure', () => {
   });
 });
 
+describe('a goal', () => {
+  it('is what is wanted today of what was measured', () => {
+    expect(goalFor('P6', 'HTTP 1x1, serverThread: false: p50 x floor', 1.4)).toMatchObject({
+      target: 1.3,
+      stretch: 1.1,
+    });
+    expect(goalFor('P6', 'HTTP 1x1, serverThread: true: p50 x floor', 1.4)).toMatchObject({
+      target: 1.8,
+      stretch: 1.5,
+    });
+    expect(() => goalFor('P99', 'anything', 1)).toThrow("no target is named P99 and fits 'anything'");
+  });
+
+  it('of a kept run is judged by what is wanted today, where it is of the list of targets', () => {
+    const weaker: Goal = { id: 'P13', what: 'us added', got: 40, bound: 'at most', target: 70, stretch: 30 };
+    expect(asWantedToday(weaker)).toMatchObject({ got: 40, target: 35, stretch: 20 });
+    const own: Goal = { id: 'part', what: 'socket: us', got: 5, bound: 'at most', target: 4 };
+    expect(asWantedToday(own)).toBe(own);
+  });
+
+  it('tells how far it is from being met', () => {
+    expect(distanceOf({ ...FAST, got: 3 })).toBe('75.0 % of it');
+    expect(distanceOf(SLOW)).toBe('2.00 times it');
+    expect(distanceOf({ ...SLOW, target: 0 })).toBe('12.0 more');
+  });
+});
+
 describe('the page of benchmarks', () => {
+  it('begins with the missed goals and their distance', async () => {
+    const runs = kept(run('identity', { goals: [FAST] }), run('large', { goals: [SLOW] }));
+    const { 'benchmarks.md': page } = await benchmarksPage(SUITES, runs);
+    const top = page!.slice(0, page!.indexOf('## Runs'));
+    expect(top).toContain('1 of 2 goals are missed.');
+    expect(top).toMatch(/\| P8 +\| peak <RSS> & more \| at most 6, better 4 \| 12.0 +\| 2.00 times it \| large/);
+    expect(top).not.toContain('P1 ');
+    const { 'benchmarks.md': met } = await benchmarksPage(SUITES, kept(run('identity', { goals: [FAST] })));
+    expect(met).not.toContain('Missed goals');
+  });
+
+  it('warns of runs on a busy machine and of changed files', async () => {
+    const busy = { before: [1.5, 0, 0], after: [1, 0, 0] };
+    const runs = kept(run('identity', { loadAverage: busy }), run('large', { commit: 'abc123456+' }));
+    const { 'benchmarks.md': page } = await benchmarksPage(SUITES, runs);
+    expect(page).toMatch(/busy when these began\*\*, with a load average above 0.5: identity\./);
+    expect(page).toContain('These are large.');
+    expect((await benchmarksPage(SUITES, kept(run('growth'))))['benchmarks.md']).not.toContain('busy');
+  });
+
   it('has machine, load, commit and tables of what was run, and names what was not', async () => {
     const files = await benchmarksPage(
       SUITES,
@@ -65,7 +112,7 @@ describe('the page of benchmarks', () => {
     expect(page).toMatch(
       /\[identity\]\(#identity\) +\| 2026-01-02 03:04:05 UTC \| 42 s +\| 3 of 1 s \| 0.25, 1.5 +\| abc123456/,
     );
-    expect(page).toContain('Not run: **growth** (how cost grows).');
+    expect(page).toContain('- **growth**: how cost grows');
     expect(page).toContain('1 of 2 are met.');
     expect(page).toContain('```text\na table\n-------\n1  2\n```');
     expect(page).not.toContain('met  P1'); // the goals have their own table
@@ -76,7 +123,14 @@ describe('the page of benchmarks', () => {
     const explained = '## Where the rest goes\n\nTo the kernel.\n';
     const { 'benchmarks.md': page } = await benchmarksPage(SUITES, kept(run('large', { goals: [SLOW] })), explained);
     const titles = page!.split('\n').filter((line) => line.startsWith('#'));
-    expect(titles).toEqual(['# Benchmarks', '## Goals', '## Where the rest goes', '## large']);
+    expect(titles).toEqual([
+      '# Benchmarks',
+      '## Missed goals',
+      '## Runs',
+      '## Goals',
+      '## Where the rest goes',
+      '## large',
+    ]);
     expect(page).toContain('\nTo the kernel.\n');
   });
 

@@ -2,19 +2,31 @@ import { describe, expect, it } from 'vitest';
 
 import * as wire from '../../bench/identity-wire.js';
 import { lengthDelimited, packedIntegers, readFields } from '../../bench/protobuf-bytes.js';
+import { IDS, REQUESTS } from '../../bench/tensor-wire.js';
 
 describe('the identity workload', () => {
   it('accepts the answers that the floors give', () => {
-    const { headers, body } = wire.binaryAnswer;
-    expect(() => wire.checkJsonAnswer(wire.jsonAnswer.body)).not.toThrow();
-    expect(() => wire.checkBinaryAnswer(body, Number(headers['inference-header-content-length']))).not.toThrow();
+    expect(() => wire.checkJsonAnswer(wire.jsonAnswer, 0)).not.toThrow();
+    expect(() => wire.checkBinaryAnswer(wire.binaryAnswer, 0)).not.toThrow();
   });
 
   it('refuses an answer with another number, name or model', () => {
-    const edited = (from: string, to: string): Buffer => Buffer.from(wire.jsonAnswer.body.toString().replace(from, to));
-    expect(() => wire.checkJsonAnswer(edited('3.25', '3.5'))).toThrow('wrong answer: the data of c and d');
-    expect(() => wire.checkJsonAnswer(edited('"c"', '"a"'))).toThrow('wrong answer: the list of outputs');
-    expect(() => wire.checkJsonAnswer(edited('Identity', 'Other'))).toThrow('wrong answer: model_name');
+    const edited = (from: string, to: string): { readonly body: Buffer } => {
+      return { body: Buffer.from(wire.jsonAnswer.body.toString().replace(from, to)) };
+    };
+    expect(() => wire.checkJsonAnswer(edited('3.25', '3.5'), 0)).toThrow('wrong answer: the data of c and d');
+    expect(() => wire.checkJsonAnswer(edited('"c"', '"a"'), 0)).toThrow('wrong answer: the list of outputs');
+    expect(() => wire.checkJsonAnswer(edited('Identity', 'Other'), 0)).toThrow('wrong answer: model_name');
+  });
+
+  it('sends requests of one length that differ, and refuses an answer to another one', () => {
+    for (const forms of [wire.jsonRequests, wire.binaryRequests]) {
+      expect(new Set(forms.map(({ body }) => body.toString('latin1'))).size).toBe(REQUESTS);
+      expect(new Set(forms.map(({ body }) => body.length)).size).toBe(1);
+    }
+    expect(new Set(wire.grpcRequests.map((message) => message.length)).size).toBe(1);
+    expect(() => wire.checkJsonAnswer(wire.jsonAnswer, 1)).toThrow('wrong answer: id');
+    expect(() => wire.checkBinaryAnswer(wire.binaryAnswer, 1)).toThrow('wrong answer: id');
   });
 
   it('refuses a binary answer whose tensors changed places', () => {
@@ -26,23 +38,24 @@ describe('the identity workload', () => {
       body.subarray(half),
       body.subarray(headerLength, half),
     ]);
-    expect(() => wire.checkBinaryAnswer(swapped, headerLength)).toThrow('wrong answer: the binary data');
+    expect(() => wire.checkBinaryAnswer({ headers, body: swapped }, 0)).toThrow('wrong answer: the binary data');
   });
 
   it('checks a ModelInferResponse by its fields', () => {
-    const raw = readFields(wire.grpcRequest).filter(({ number }) => number === 7);
+    const raw = readFields(wire.grpcRequests[0]!).filter(({ number }) => number === 7);
     const tensor = (name: string): Buffer =>
       lengthDelimited(
         5,
         Buffer.concat([lengthDelimited(1, name), lengthDelimited(2, 'FP32'), packedIntegers(3, [1, 16])]),
       );
     const contents = raw.map(({ value }) => lengthDelimited(6, value as Buffer));
-    const head = [lengthDelimited(1, 'Identity'), lengthDelimited(2, '1'), tensor('c'), tensor('d')];
-    expect(() => wire.checkGrpcAnswer(Buffer.concat([...head, ...contents]))).not.toThrow();
-    expect(() => wire.checkGrpcAnswer(Buffer.concat([...head, contents[1]!, contents[0]!]))).toThrow(
+    const head = ['Identity', '1', IDS[0]!].map((text, i) => lengthDelimited(i + 1, text));
+    const outputs = [...head, tensor('c'), tensor('d')];
+    expect(() => wire.checkGrpcAnswer(Buffer.concat([...outputs, ...contents]), 0)).not.toThrow();
+    expect(() => wire.checkGrpcAnswer(Buffer.concat([...outputs, contents[1]!, contents[0]!]), 0)).toThrow(
       'raw_output_contents',
     );
-    expect(() => wire.checkGrpcAnswer(wire.grpcRequest)).toThrow('wrong answer');
+    expect(() => wire.checkGrpcAnswer(wire.grpcRequests[0]!, 0)).toThrow('wrong answer');
   });
 
   it('builds protobuf as the format wants it', () => {

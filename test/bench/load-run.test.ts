@@ -9,7 +9,8 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { runLoad } from '../../bench/load/load-run.js';
-import type { LoadReport, LoadTarget } from '../../bench/load/load-run.js';
+import type { LoadTarget } from '../../bench/load/load-run.js';
+import type { LoadReport } from '../../bench/load/load-window.js';
 import { modelInfer } from '../../bench/real-clients.js';
 
 const closers: (() => void)[] = [];
@@ -26,7 +27,7 @@ async function run(target: LoadTarget, answers = 1): Promise<LoadReport> {
   }
 }
 
-async function httpTarget(listener: RequestListener): Promise<LoadTarget> {
+async function httpTarget(listener: RequestListener, bodies = ['hi']): Promise<LoadTarget> {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   closers.push(() => {
@@ -34,8 +35,13 @@ async function httpTarget(listener: RequestListener): Promise<LoadTarget> {
     server.closeAllConnections();
   });
   const { port } = server.address() as AddressInfo;
-  const request = Buffer.from('POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\nhi');
-  return { protocol: 'http', port, connections: 3, request, expectedBody: Buffer.from('hi') };
+  const exchanges = bodies.map((body) => {
+    return {
+      request: Buffer.from(`POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n${body}`),
+      expected: Buffer.from(body),
+    };
+  });
+  return { protocol: 'http', port, connections: 3, exchanges };
 }
 
 const answering =
@@ -47,7 +53,7 @@ const answering =
 
 type UnaryHandler = (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => void;
 
-async function grpcTarget(handler: UnaryHandler, size = 100): Promise<LoadTarget> {
+async function grpcTarget(handler: UnaryHandler, size = 100, fills = ['m']): Promise<LoadTarget> {
   const server = new Server();
   server.addService({ ModelInfer: modelInfer }, { ModelInfer: handler });
   const port = await new Promise<number>((resolve, reject) => {
@@ -56,9 +62,9 @@ async function grpcTarget(handler: UnaryHandler, size = 100): Promise<LoadTarget
     );
   });
   closers.push(() => server.forceShutdown());
-  const message = Buffer.alloc(size, 'm');
+  const exchanges = fills.map((fill) => ({ message: Buffer.alloc(size, fill), expected: Buffer.alloc(size, fill) }));
   const { path } = modelInfer;
-  return { protocol: 'grpc', port, connections: 2, streams: 8, path, message, expectedMessage: message };
+  return { protocol: 'grpc', port, connections: 2, streams: 8, path, exchanges };
 }
 
 describe('a load run over HTTP', () => {
@@ -82,6 +88,21 @@ describe('a load run over HTTP', () => {
     });
   });
 
+  it('sends its requests in turns, and sees the answer to another one', async () => {
+    const bodies = ['ab', 'cd', 'ef'];
+    const seen = new Set<string>();
+    const echo: RequestListener = (request, response) => {
+      request.on('data', (chunk: Buffer) => {
+        seen.add(chunk.toString());
+        response.writeHead(200, { 'content-length': 2 }).end(chunk);
+      });
+    };
+    expect(await run(await httpTarget(echo, bodies), 30)).toMatchObject({ errors: 0 });
+    expect([...seen].sort()).toEqual(bodies);
+    const swapped = await run(await httpTarget(answering(200, 'ab'), bodies));
+    expect(swapped).toMatchObject({ errors: 3, firstError: 'a body other than the one expected' });
+  });
+
   it('counts connections that the server closes', async () => {
     const report = await run(await httpTarget((request) => request.socket.destroy()));
     expect(report).toMatchObject({ requests: 0, errors: 3 });
@@ -94,6 +115,14 @@ describe('a load run over gRPC', () => {
   it('counts what a grpc-js server answers, without errors', async () => {
     const report = await run(await grpcTarget(echo));
     expect(report).toMatchObject({ errors: 0, firstError: undefined });
+  });
+
+  it('sends its messages in turns, and sees the answer to another one', async () => {
+    const fills = ['a', 'b', 'c'];
+    expect(await run(await grpcTarget(echo, 100, fills), 30)).toMatchObject({ errors: 0 });
+    const constant: UnaryHandler = (_, callback) => callback(null, Buffer.alloc(100, 'a'));
+    const swapped = await run(await grpcTarget(constant, 100, fills), 1_000_000);
+    expect(swapped).toMatchObject({ errors: 2, firstError: 'a message other than the one expected' });
   });
 
   it('waits for the window of a connection that it has filled', async () => {

@@ -4,11 +4,11 @@ import { InferenceSession, Tensor } from 'onnxruntime-node';
 import { describe, expect, it } from 'vitest';
 
 import { modelFile } from '../../bench/onnx-file.js';
-import { bytesOf } from '../../bench/onnx-network.js';
 import { NETWORK_NAMES, networkNamed, NETWORKS } from '../../bench/onnx-networks.js';
-import { binaryRequest, checkAnswer, grpcRequest } from '../../bench/onnx-wire.js';
+import { binaryRequests, checkAnswer, grpcRequests } from '../../bench/onnx-wire.js';
 import { readFields } from '../../bench/protobuf-bytes.js';
 import { chooseRows } from '../../bench/suites/onnx.js';
+import { bytesOf } from '../../bench/tensor-wire.js';
 
 const LARGEST_MESSAGE = 16_379; // that the gRPC load can send
 
@@ -41,14 +41,14 @@ describe.each(NETWORK_NAMES)('the network %s', (name) => {
   });
 
   it('is asked for one row over either wire', () => {
-    const { headers, body } = binaryRequest(network);
+    const { headers, body } = binaryRequests(network)[0]!;
     const length = Number(headers['inference-header-content-length']);
     const { inputs } = JSON.parse(body.toString('utf8', 0, length)) as { inputs: unknown };
     expect(inputs).toMatchObject([{ name: input.name, datatype: 'FP32', shape: [1, ...input.shape] }]);
     expect(body.subarray(length).equals(row)).toBe(true);
 
-    const message = grpcRequest(network);
-    const [model, tensor, raw] = readFields(message).map(({ value }) => value as Buffer);
+    const message = grpcRequests(network)[0]!;
+    const [model, , tensor, raw] = readFields(message).map(({ value }) => value as Buffer);
     expect(model!.toString()).toBe(name);
     expect(readFields(tensor!).map(({ value }) => value.toString())).toContain(input.name);
     expect(raw!.equals(row)).toBe(true);

@@ -86,6 +86,48 @@ function kilobytes(code: string): number {
   return gzipSync(code, { level: 9 }).byteLength / 1000;
 }
 
+describe('a declaration that a page shares with its server', () => {
+  const SHARED = `import { batch, defineModel } from 'tstriton';
+    import { ModelClient } from 'tstriton/client';
+    export const double = defineModel({
+      modelName: 'Double',
+      inputs: { x: { dtype: 'float32', shape: [-1] } },
+      outputs: { y: { dtype: 'float32', shape: [-1] } },
+    });
+    export const inferFunc = batch(({ x }) => ({ y: x }));
+    globalThis.shared = () => [typeof new ModelClient('http://localhost', double).inferSample, double.modelName, typeof inferFunc];`;
+  const SERVER = "import { Triton } from 'tstriton'; globalThis.triton = new Triton();";
+
+  it.each([
+    ['esbuild', bundleWithEsbuild],
+    ['vite', bundleWithVite],
+  ])('is bundled by %s with nothing of the server', async (_, bundle) => {
+    const code = await bundle(SHARED);
+    expect(importsOf(code)).toEqual([]);
+    expect(code).not.toContain('node:');
+    const globals = Object.fromEntries(GLOBALS_OF_THE_WEB.map((name) => [name, globalThis[name]]));
+    const context = createContext(globals);
+    runInContext(code.replace(/export\s*\{[^}]*\};?/, ''), context);
+    expect(runInContext('shared().join()', context)).toBe('function,Double,function');
+  });
+
+  it.each([
+    ['esbuild', bundleWithEsbuild],
+    ['vite', bundleWithVite],
+  ])('is told by %s from a server, which no page can be', async (_, bundle) => {
+    await expect(bundle(SERVER)).rejects.toThrow(
+      /"Triton" is not exported by|No matching export in .* for import "Triton"/,
+    );
+  });
+
+  it('has the names of the entry for Node, but for the server', async () => {
+    const [browser, node] = await Promise.all([import('../../dist/browser.js'), import('tstriton')]);
+    const missing = Object.keys(node).filter((name) => !Object.hasOwn(browser, name));
+    expect(missing).toEqual(['RemoteTriton', 'Triton']);
+    expect(Object.keys(browser).filter((name) => !Object.hasOwn(node, name))).toEqual([]);
+  });
+});
+
 describe('the client built for browsers', () => {
   it('imports nothing', () => {
     const code = readFileSync(BUILT, 'utf8');
@@ -113,7 +155,7 @@ describe('the client built for browsers', () => {
   ])('is bundled by %s without a polyfill, in at most 40 kB gzipped', async (_, bundle) => {
     const [all, modelClient] = await Promise.all([bundle(ALL), bundle(MODEL_CLIENT)]);
     for (const code of [all, modelClient]) {
-      expect(code).toContain('is for browsers');
+      expect(code).toContain("certificates are the browser's own");
       expect(importsOf(code)).toEqual([]);
       expect(kilobytes(code)).toBeLessThanOrEqual(LIMIT_KB);
     }

@@ -78,8 +78,7 @@ describe('the client for browsers', () => {
     };
     expect(refusal(() => new ModelClient('grpc://localhost', double))).toMatchObject({
       code: 'UNSUPPORTED',
-      message:
-        "grpc://localhost:8001: this build of the client is for browsers, and fetch cannot carry gRPC; use the server's HTTP port, http:// or https://",
+      message: "grpc://localhost:8001: fetch cannot carry gRPC; use the server's HTTP port, http:// or https://",
     });
     expect(refusal(() => new ServerClient('https://localhost', { tls: { ca: 'x' } }))).toMatchObject({
       code: 'UNSUPPORTED',

@@ -1,7 +1,7 @@
 // The command `tstriton gen`, as a process of its own: what it writes compiles and infers.
 import { create, toBinary } from '@bufbuild/protobuf';
 import { spawn } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -10,6 +10,7 @@ import { stream, type Triton } from 'tstriton';
 
 import { ModelMetadataResponseSchema } from '../support/generated/grpc_service_pb.js';
 import { answerGrpc, failGrpc, startGrpc, startHttp } from '../support/fake-servers.js';
+import { addModel } from '../support/onnx-builder.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
 
@@ -61,10 +62,19 @@ function bindModels(triton: Triton): void {
 
 /** Uses what was generated: misspelt names and wrong methods must not compile. */
 const APPLICATION = `
-import { connectAddSub, connectCount } from './models.js';
+import { connect, connectAddSub, connectCount } from './models.js';
 const [url = ''] = process.argv.slice(2);
 const addSub = connectAddSub(url);
 const count = connectCount(url);
+const all = connect(url, { timeoutMs: 5000 });
+const [both, counted] = await Promise.all([
+  all.models['Add-Sub'].inferSample({ 'a 1': [5], b: [6] }),
+  all.models.Count.streamSample([[1]]).next(),
+]);
+const eleven: Float32Array | undefined = both.add?.data;
+const zero: BigInt64Array | undefined = counted.value?.i?.data;
+// @ts-expect-error -- there is no such model
+void (() => all.models.AddSub);
 const { add, label } = await addSub.inferSample({ 'a 1': [1, 2], b: [10, 20] });
 const sums: Float32Array | undefined = add?.data;
 const text: string | undefined = label?.data[0];
@@ -75,8 +85,9 @@ for await (const { i } of count.streamSample([[3]])) if (i !== undefined) seen.p
 void (() => addSub.inferSample({ a: [1] }));
 // @ts-expect-error -- the model is decoupled
 void (() => count.inferSample([[3]]));
-await Promise.all([addSub.close(), count.close()]);
-process.stdout.write(JSON.stringify([[...(sums ?? [])], text, alone.add?.toNested(), seen.map(String)]));
+await Promise.all([addSub.close(), count.close(), all.close()]);
+const texts = [...seen, ...(zero ?? [])].map(String);
+process.stdout.write(JSON.stringify([[...(sums ?? []), ...(eleven ?? [])], text, alone.add?.toNested(), texts]));
 `;
 const OPTIONS = {
   target: 'ES2022',
@@ -117,7 +128,7 @@ describe('tstriton gen', () => {
     for (const url of [server.http, server.grpc]) {
       const ran = await run([join(folder, 'application.js'), url]);
       expect([ran.code, ran.stderr]).toEqual([0, '']);
-      expect(JSON.parse(ran.stdout)).toEqual([[11, 22], 'é', [[1], [2]], ['0', '1', '2']]);
+      expect(JSON.parse(ran.stdout)).toEqual([[11, 22, 11], 'é', [[1], [2]], ['0', '1', '2', '0']]);
     }
   });
 
@@ -128,6 +139,80 @@ describe('tstriton gen', () => {
     expect(http!.code).toBe(0);
     expect(http!.stdout).toContain("label: { dtype: 'bytes', shape: [1] }");
     expect([grpc, again]).toEqual([http, http]);
+  });
+
+  it('writes all models of a server that lists them, and asks for names where it may not', async () => {
+    await using open = await startServer(bindModels, { restrictedEndpoints: [] });
+    for (const url of [open.http, open.grpc]) {
+      const { code, stdout } = await gen(url);
+      expect(code).toBe(0);
+      expect([...stdout.matchAll(/modelName: '(.*)'/g)].map(([, name]) => name)).toEqual(['Add-Sub', 'Count']);
+    }
+    // Over HTTP a list without the token is enough.
+    expect((await gen(server.http)).stdout).toMatch(/modelName: 'Add-Sub'/);
+    await using closed = await startServer(bindModels, { restrictedEndpoints: ['model-repository', 'metadata'] });
+    for (const url of [closed.http, server.grpc]) {
+      const refused = await gen(url);
+      expect([refused.code, refused.stdout]).toEqual([1, '']);
+      expect(refused.stderr).toMatch(/does not list its models: name them with --model, got: This/);
+    }
+  });
+
+  it('reads an ONNX file without a server', async () => {
+    const file = join(folder, 'add.onnx');
+    writeFileSync(file, addModel());
+    const { code, stdout, stderr } = await gen(file);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain("export const add = defineModel({\n  modelName: 'add',");
+    expect(stdout).toContain('config: { maxBatchSize: 4 }');
+    writeFileSync(join(folder, 'onnx.ts'), stdout);
+    expect(await compile('onnx.ts')).toEqual({ code: 0, stdout: '', stderr: '' });
+    expect((await gen(file, '-m', 'Sum', '--model-version', '3')).stdout).toContain(
+      "export const sum = defineModel({\n  modelName: 'Sum',\n  modelVersion: 3,",
+    );
+  });
+
+  it('reads folders of models without a server, as the server describes them', async () => {
+    const repository = mkdtempSync(join(folder, 'repository-'));
+    mkdirSync(join(repository, 'sum/1'), { recursive: true });
+    writeFileSync(join(repository, 'sum/1/model.onnx'), addModel());
+    mkdirSync(join(repository, 'my_count/2'), { recursive: true });
+    writeFileSync(
+      join(repository, 'my_count/2/model.js'),
+      `import { stream } from 'tstriton';
+      export default {
+        inputs: { to: { dtype: 'int32', shape: [1] }, by: { dtype: 'int32', shape: [1], optional: true } },
+        outputs: { i: { dtype: 'string', shape: [1] } },
+        config: { decoupled: true, batching: false },
+        inferFunc: stream(function* () { yield { i: ['0'] }; }),
+      };`,
+    );
+    await using served = await startServer(() => {}, { modelRepository: repository, restrictedEndpoints: [] });
+    const { code, stdout, stderr } = await gen(repository);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toBe((await gen(served.http)).stdout);
+    expect(stdout).toContain("by: { dtype: 'int32', shape: [1], optional: true }");
+    expect(stdout).toContain('config: { batching: false, decoupled: true }');
+    const one = await gen(join(repository, 'my_count/'), '--model-version', '2', '--bytes');
+    expect(one.stdout).toContain("modelName: 'my_count',\n  modelVersion: 2,");
+    expect(one.stdout).toContain("i: { dtype: 'bytes', shape: [1] }");
+  });
+
+  it('says what is wrong with files and folders', async () => {
+    const empty = mkdtempSync(join(folder, 'empty-'));
+    const broken = mkdtempSync(join(folder, 'broken-'));
+    mkdirSync(join(broken, 'm/1'), { recursive: true });
+    for (const [args, message] of [
+      [['nope.onnx'], 'cannot read the ONNX model'],
+      [[empty], 'has no models: expected a folder for each'],
+      [[broken, '-m', 'n'], "has no model 'n', it has m"],
+      [[broken], "model 'm' of"],
+      [[broken, '-H', 'a:b'], '--header is for servers'],
+    ] as const) {
+      const { code, stdout, stderr } = await gen(...args);
+      expect([code, stdout, stderr.split('\n').length]).toEqual([2, '', 2]);
+      expect(stderr).toContain(message);
+    }
   });
 
   it('reads what the real Triton says of its models, over HTTP', async () => {
@@ -226,8 +311,8 @@ describe('tstriton gen', () => {
   it.each<[string, readonly string[], string]>([
     ['without a command', [], 'expected a command: '],
     ['with an unknown command', ['gne'], "unknown command 'gne' (Did you mean gen?)"],
-    ['without a server', ['gen', '-m', 'a'], "missing required argument 'url'"],
-    ['without a model', ['gen', 'localhost'], "required option '-m, --model <name>' not specified"],
+    ['of a module', ['gen', './models.ts'], './models.ts is a module, expected a server, an .onnx file or a folder: import its declaration'],
+    ['without a server', ['gen', '-m', 'a'], "missing required argument 'source'"],
     ['with an unknown option', ['gen', 'localhost', '-m', 'a', '--tiemout', '3'], "unknown option '--tiemout' (Did you mean --timeout?)"],
     ['with too much', ['gen', 'localhost', 'b', '-m', 'a'], "too many arguments for 'gen'. Expected 1 argument but got 2."],
     ['with a version that is none', ['gen', 'localhost', '-m', 'a', '--model-version', '0'], "option '--model-version <number>' argument '0' is invalid. Expected an integer above 0."],

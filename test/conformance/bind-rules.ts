@@ -9,6 +9,7 @@ import {
   type NamedCase,
   type Told,
 } from './replay-bind.js';
+import { listedCases } from './listed-cases.js';
 
 /** Refused with our text. A model that is refused is not there. */
 function refused({ name }: NamedCase): BindAnswer {
@@ -47,7 +48,7 @@ const SERVED_RULES: readonly BindRule[] = [
     name: 'models are of backend tstriton',
     reason:
       'They are TypeScript functions, not files for the Python backend: no file name, no workspace path, and the platform says so.',
-    cases: 37,
+    cases: listedCases('bind', 'models are of backend tstriton'),
     expects: (recorded) => {
       const { status, body } = recorded.metadata;
       if (status !== 200) return undefined;
@@ -59,7 +60,7 @@ const SERVED_RULES: readonly BindRule[] = [
   {
     name: 'every bound version is served',
     reason: 'Whoever binds a version wants it served; latest(1) would silently drop all but the highest.',
-    cases: 37,
+    cases: listedCases('bind', 'every bound version is served'),
     expects: (recorded) => withConfig(recorded, (config) => ({ ...config, version_policy: { all: {} } })),
   },
 ];

@@ -199,7 +199,7 @@ export const CLIENT_RULES: readonly ClientRule[] = [
     'One wording for all deadlines.',
     refused(
       { 'wait_for_model-missing': "deadline of 100 ms exceeded for model 'Nope' of the server at" },
-      'UNAVAILABLE',
+      'DEADLINE_EXCEEDED',
     ),
   ),
   instead(
@@ -207,16 +207,19 @@ export const CLIENT_RULES: readonly ClientRule[] = [
     "PyTriton's copy of a gRPC client speaks HTTP.",
     found({ 'from_existing_client ModelClient grpc': ONE }),
   ),
-  instead('a missing token has the code of its protocol', 'PyTriton puts the status into the text.', {
-    ...refused(
-      { 'load_model-without-token ModelClient http': NO_TOKEN, 'access_token-wrong ModelClient http': NO_TOKEN },
-      'UNKNOWN',
+  instead(
+    'a missing token has one code over both protocols',
+    'PyTriton puts the status into the text.',
+    refused(
+      {
+        'load_model-without-token ModelClient http': NO_TOKEN,
+        'access_token-wrong ModelClient http': NO_TOKEN,
+        'load_model-without-token ModelClient grpc': NO_TOKEN,
+        'access_token-wrong ModelClient grpc': NO_TOKEN,
+      },
+      'PERMISSION_DENIED',
     ),
-    ...refused(
-      { 'load_model-without-token ModelClient grpc': NO_TOKEN, 'access_token-wrong ModelClient grpc': NO_TOKEN },
-      'UNAVAILABLE',
-    ),
-  }),
+  ),
   instead('a token is a text, of every client', "PyTriton's other clients have none.", {
     ...refused({ 'access_token-empty': 'accessToken cannot be empty' }),
     ...found({ 'access_token-argument': ONE }),
@@ -246,7 +249,7 @@ export const CLIENT_RULES: readonly ClientRule[] = [
   instead(
     'a deadline is told',
     'PyTriton has four wordings.',
-    refused({ 'infer-timeout-0.5s': DEADLINE }, 'UNAVAILABLE'),
+    refused({ 'infer-timeout-0.5s': DEADLINE }, 'DEADLINE_EXCEEDED'),
   ),
   instead(
     'calls beyond the limits are refused in our words',

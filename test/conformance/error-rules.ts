@@ -1,5 +1,6 @@
 // Where our answers to failing callables differ from PyTriton's on purpose.
 import type { ErrorRule } from './replay-errors.js';
+import { listedCases } from './listed-cases.js';
 
 /** A rule for named cases; `answer` says what ours is instead. */
 function instead(name: string, reason: string, answer: string, ...cases: readonly string[]): ErrorRule {
@@ -10,7 +11,7 @@ export const ERROR_RULES: readonly ErrorRule[] = [
   {
     name: 'clients are not shown the server',
     reason: 'PyTriton sends the traceback with file names and source lines to every client.',
-    cases: 21,
+    cases: listedCases('errors', 'clients are not shown the server'),
     expects: (recorded) => recorded.replaceAll('…', ''),
   },
   {

@@ -38,8 +38,8 @@ export const GRPC_COMING_RULES: readonly GrpcRule[] = [
     },
   },
   {
-    name: 'sequence batching is not served',
-    reason: '`bind` has no such option: state that belongs to a client is better kept by the callable.',
+    name: 'the recorded sequence model is not bound',
+    reason: 'Other recordings are of sequence models alone; these requests find no model.',
     cases: [
       'seq without sequence id',
       'seq with id but no start',

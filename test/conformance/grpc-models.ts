@@ -1,5 +1,5 @@
 // The models of the recorded gRPC server that can be served. Not bound: `seq` with its sequence batcher.
-import { stream, TritonError, type InferenceRequest, type Triton } from 'tstriton';
+import { InferenceResponse, stream, TritonError, type InferenceRequest, type Triton } from 'tstriton';
 import { sequenceText, valueText } from './http-models.js';
 import { bindAddSub, bindIdentities, bindNobatch, bindOptional, CODES, IDENTITIES } from './shared-models.js';
 
@@ -125,7 +125,9 @@ function bindCounting(triton: Triton): void {
         const count = modelName === 'countfail' ? 3 : n.data[0]!;
         for (let i = 0; i < count; i++) {
           if (modelName === 'slowcount' && i > 0) await delay(50);
-          yield { i: Int32Array.of(i) };
+          const outputs = { i: Int32Array.of(i) };
+          if (modelName === 'countlast') yield new InferenceResponse(outputs, { final: i === count - 1 });
+          else yield outputs;
         }
         if (modelName === 'countfail') throw new TritonError('INTERNAL', 'count went wrong');
       }),

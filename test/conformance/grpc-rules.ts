@@ -17,6 +17,7 @@ import { GRPC_STREAM_RULES, STREAM_CUT, STREAM_CUT_IN_SIMULATED_TIME } from './g
 import { REFUSED_EXTENSIONS, VERSION } from './http-answer-rules.js';
 import { emptyBatch, inRequestOrder, laterInputDisagrees, withoutTraceback, X_MISSING } from './inference-messages.js';
 import type { GrpcAnswer, GrpcRule, Json } from './replay-grpc.js';
+import { listedCases } from './listed-cases.js';
 
 const RANGES: Readonly<Record<string, readonly [least: number, most: number]>> = {
   INT8: [-128, 127],
@@ -125,8 +126,8 @@ export const GRPC_RULES: readonly GrpcRule[] = [
         : undefined,
   },
   {
-    name: 'the sequence batcher and CUDA shared memory are not named',
-    reason: 'They are not served.',
+    name: 'CUDA shared memory is not named',
+    reason: 'It is not served.',
     cases: ['ServerMetadata', 'ServerMetadata with an unknown field in the request'],
     expects: (recorded, testCase) =>
       methodName(testCase) === 'ServerMetadata' ? withoutExtensions(recorded, REFUSED_EXTENSIONS) : undefined,
@@ -134,7 +135,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'models are of backend tstriton',
     reason: 'They are TypeScript functions, not files for the Python backend.',
-    cases: 54,
+    cases: listedCases('grpc', 'models are of backend tstriton'),
     expects: (recorded, testCase) => {
       if (methodName(testCase) === 'ModelMetadata')
         return withJson(recorded, (json) => ({ ...json, platform: 'tstriton' }));
@@ -148,7 +149,7 @@ export const GRPC_RULES: readonly GrpcRule[] = [
   {
     name: 'every bound version is served',
     reason: 'Whoever binds a version wants it served; latest(1) would silently drop all but the highest.',
-    cases: 25,
+    cases: listedCases('grpc', 'every bound version is served'),
     expects: (recorded, testCase) =>
       methodName(testCase) === 'ModelConfig'
         ? withJson(recorded, ({ config }) => ({ config: { ...(config as JsonObject), version_policy: { all: {} } } }))

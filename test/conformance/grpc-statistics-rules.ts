@@ -51,7 +51,9 @@ function streamedBefore({ name, request }: GrpcCase): readonly StreamedRequest[]
       if (model === 'countfail') return [{ responses: 3, end: 'fail' }];
       const cut = CUT[stream.name];
       if (cut !== undefined) return [{ responses: cut, end: 'cancel' }];
-      return [{ responses: Math.max(0, bytes.readInt32LE()), end: 'empty_response' }];
+      // The last response of countlast is the final one, without an empty one after it.
+      const end = model === 'countlast' ? 'final' : 'empty_response';
+      return [{ responses: Math.max(0, bytes.readInt32LE()), end }];
     }),
   );
 }
@@ -78,7 +80,7 @@ function duration({ count, ns }: CountedDuration): JsonObject {
 /** The entry of a model after these streams. */
 function streamStatistics(name: string, requests: readonly StreamedRequest[]): JsonObject {
   const executed = duration(counted(requests.length));
-  const succeeded = counted(requests.filter(({ end }) => end === 'empty_response').length);
+  const succeeded = counted(requests.filter(({ end }) => end === 'final' || end === 'empty_response').length);
   const failed = duration(counted(requests.length - succeeded.count));
   // All of a stream's time is its execution's; `response_stats` tells what was sent in between.
   const untimed = duration({ ...succeeded, ns: 0 });

@@ -24,10 +24,6 @@ function withMessages(
     : { ...answer, json: after as readonly Json[], bytes: undefined };
 }
 
-function isFinal({ infer_response: response }: StreamMessage): boolean {
-  return finalResponse(response)?.['bool_param'] === true;
-}
-
 function finalResponse(response: JsonObject | undefined): JsonObject | undefined {
   return (response?.['parameters'] as JsonObject | undefined)?.['triton_final_response'] as JsonObject | undefined;
 }
@@ -38,9 +34,18 @@ function withFinal(message: StreamMessage, final: boolean): StreamMessage {
   return { ...message, infer_response: { ...response, parameters } };
 }
 
-/** Whether a request on the stream asks for the end as a message of its own. */
-function wantsEnd({ request }: GrpcCase): boolean {
-  return JSON.stringify(request).includes('"triton_enable_empty_final_response":{"bool_param":true}');
+/** Whether the request of a response asks for the end as a message of its own. */
+function wantsEnd({ request }: GrpcCase, { infer_response: response }: StreamMessage): boolean {
+  const sent = (request as unknown as readonly JsonObject[]).find(({ id }) => id === response?.['id']);
+  return JSON.stringify(sent).includes('"triton_enable_empty_final_response":{"bool_param":true}');
+}
+
+/** Whether a message is the last to a request to a model that counts to the end. */
+function isLastCount(messages: readonly StreamMessage[], index: number): boolean {
+  const { infer_response: response } = messages[index]!;
+  const { model_name: model, id, outputs } = response ?? {};
+  if (outputs === undefined || (model !== 'count' && model !== 'slowcount')) return false;
+  return !messages.slice(index + 1).some(({ infer_response: later }) => later?.['id'] === id);
 }
 
 /** The messages of each request by themselves, in the order of the requests' ids. */
@@ -105,27 +110,27 @@ export const STREAM_CUT_IN_SIMULATED_TIME: GrpcRule = { ...STREAM_CUT, cases: CU
 
 export const GRPC_STREAM_RULES: readonly GrpcRule[] = [
   {
-    name: 'a stream of answers ends after the last of them',
-    reason: 'A generator ends when it returns: no answer is known to be the last when it is sent.',
+    name: 'the last response is marked where the end is known in time',
+    reason:
+      'Clients that ask for no empty final response would wait for ever: a generator that returns after its last response ends with it.',
     cases: [
-      'countlast n=1',
-      'countlast n=1, empty final response on',
-      'countlast n=2',
-      'countlast n=2, empty final response on',
-      'countlast n=5',
-      'countlast n=5, empty final response on',
+      'count n=1',
+      'count n=2',
+      'count n=5',
+      'count n=2, empty final response false',
+      'count n=200',
+      'count with outputs asked',
+      'triton_grpc_error true: count n=2',
+      'decoupled slow and ordinary interleaved',
+      'two slowcounts at once',
+      'decoupled first, ordinary behind it at once',
+      'slow ordinary first, decoupled behind it at once',
     ],
     expects: (recorded, testCase) =>
       withMessages(recorded, testCase, (messages) =>
-        messages.flatMap((message) => {
-          const { infer_response: response } = message;
-          if (response?.['model_name'] !== 'countlast' || !isFinal(message)) return [message];
-          const { model_name, id } = response;
-          const end = {
-            infer_response: { model_name, id: id!, parameters: { triton_final_response: { bool_param: true } } },
-          };
-          return [withFinal(message, false), ...(wantsEnd(testCase) ? [end] : [])];
-        }),
+        messages.map((message, index) =>
+          isLastCount(messages, index) && !wantsEnd(testCase, message) ? withFinal(message, true) : message,
+        ),
       ),
   },
   {
@@ -154,7 +159,7 @@ export const GRPC_STREAM_RULES: readonly GrpcRule[] = [
       ),
   },
   {
-    name: 'sequence batching is not served on streams',
+    name: 'the recorded sequence model is not bound for streams',
     reason: 'As on unary calls.',
     cases: ['error: sequence id missing', 'triton_grpc_error true: sequence id missing', 'sequence over a stream'],
     expects: (recorded, testCase) => {

@@ -3,13 +3,14 @@ import { readFileSync } from 'node:fs';
 import { withoutTraceback } from './inference-messages.js';
 import { errorAnswer, errorOf, isInfer, requestText, withError, withText } from './http-text.js';
 import type { HttpAnswer, HttpRule } from './replay-http.js';
+import { listedCases } from './listed-cases.js';
 
 export const VERSION = (
   JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
 ).version;
 
 /** Extensions that server metadata of Triton names and ours does not. */
-export const REFUSED_EXTENSIONS = ['sequence', 'cuda_shared_memory'];
+export const REFUSED_EXTENSIONS = ['cuda_shared_memory'];
 
 function withoutExtensions(answer: HttpAnswer, names: readonly string[]): HttpAnswer | undefined {
   const text = answer.body.toString();
@@ -69,8 +70,8 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
     expects: (recorded) => withText(recorded, (text) => text.replace('"version":"2.51.0"', `"version":"${VERSION}"`)),
   },
   {
-    name: 'the sequence batcher and CUDA shared memory are not named',
-    reason: 'They are not served.',
+    name: 'CUDA shared memory is not named',
+    reason: 'It is not served.',
     cases: [
       'get /v2',
       'get with a body on /v2',
@@ -89,7 +90,7 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   {
     name: 'models are of backend tstriton',
     reason: 'They are TypeScript functions, not files for the Python backend.',
-    cases: 82,
+    cases: listedCases('http', 'models are of backend tstriton'),
     expects: (recorded) =>
       withText(recorded, (text) =>
         text
@@ -108,7 +109,7 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   {
     name: 'every bound version is served',
     reason: 'Whoever binds a version wants it served; latest(1) would silently drop all but the highest.',
-    cases: 41,
+    cases: listedCases('http', 'every bound version is served'),
     expects: (recorded) =>
       withText(recorded, (text) =>
         text.replace('"version_policy":{"latest":{"num_versions":1}}', '"version_policy":{"all":{}}'),
@@ -117,14 +118,14 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   {
     name: 'HEAD has no body',
     reason: 'RFC 9110 says so; the body that Triton sends is read as the start of the next answer.',
-    cases: 29,
+    cases: listedCases('http', 'HEAD has no body'),
     expects: (recorded, { request }) =>
       request.method === 'HEAD' ? { ...recorded, body: Buffer.alloc(0) } : undefined,
   },
   {
     name: 'a refused method is answered with those that are allowed',
     reason: 'RFC 9110, section 15.5.6.',
-    cases: 152,
+    cases: listedCases('http', 'a refused method is answered with those that are allowed'),
     expects: (recorded, { request }) =>
       recorded.status === 405 && request.method !== 'CONNECT'
         ? { ...recorded, others: [`allow: ${allowedMethods(request.path)}`, ...recorded.others] }
@@ -133,7 +134,7 @@ export const HTTP_ANSWER_RULES: readonly HttpRule[] = [
   {
     name: 'errors are JSON and say so',
     reason: 'Triton calls some of them text/plain though they are the same JSON as the others.',
-    cases: 313,
+    cases: listedCases('http', 'errors are JSON and say so'),
     expects: (recorded, { request }) =>
       recorded.contentType === 'text/plain' &&
       (errorOf(recorded) !== undefined || (request.method === 'HEAD' && recorded.status === 405))

@@ -3,6 +3,8 @@ import { devNull } from 'node:os';
 import { readCases, type HttpCase } from './cases.js';
 import { errorAnswer, errorOf, isInfer, jsonAnswer, withError, withText } from './http-text.js';
 import { recordedAnswer, type HttpAnswer, type HttpRule } from './replay-http.js';
+import { HTTP_LOADED_MODELS } from './http-models.js';
+import { listedCases } from './listed-cases.js';
 
 const RECORDED = new Map(readCases<HttpCase>('http/management.jsonl').map((testCase) => [testCase.name, testCase]));
 
@@ -87,6 +89,23 @@ function keptTraceSettings(recorded: HttpAnswer, path: string): HttpAnswer | und
 
 export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
+    name: 'the models of a server are listed',
+    reason: 'Whoever may not control a server can still see what it serves, as with the servers of KServe.',
+    cases: ['get path /v2/models'],
+    expects: (recorded) => {
+      const models = [...HTTP_LOADED_MODELS].sort();
+      const versions = models.flatMap((name) =>
+        (name === 'versions' ? ['1', '3'] : ['1']).map((version) => ({ name, version, state: 'READY' })),
+      );
+      return {
+        ...recorded,
+        status: 200,
+        contentType: 'application/json',
+        body: Buffer.from(JSON.stringify({ models, versions })),
+      };
+    },
+  },
+  {
     name: 'no model comes over the wire',
     reason: 'A model is a function that was bound: a load may change its configuration, and brings no files.',
     cases: [
@@ -114,7 +133,16 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
       'A plain load goes back to the files on the disk in Triton; without files it leaves what is loaded, in both.',
     cases: ['config after a plain load'],
     expects: (_recorded, { name }) =>
-      name === 'config after a plain load' ? recordedIn('config with priorities') : undefined,
+      name === 'config after a plain load' ? recordedIn('config with sequence batching') : undefined,
+  },
+  {
+    name: 'a plain load keeps the configuration of the load before it',
+    reason: 'The model batches by sequences since then, and these requests name none.',
+    cases: ['infer after loading a file (negates)', 'infer after a plain load'],
+    expects: (_recorded, { name }) =>
+      name === 'infer after loading a file (negates)' || name === 'infer after a plain load'
+        ? errorAnswer(400, "inference request to model 'reload' must specify a non-zero or non-empty correlation ID")
+        : undefined,
   },
   {
     name: 'a wrong configuration says what is wrong',
@@ -134,26 +162,6 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
       if (rows === undefined) return undefined;
       const bound = recordedIn('get model reload/config');
       return withText(bound, (text) => text.replace('"max_batch_size":4', `"max_batch_size":${rows}`)) ?? bound;
-    },
-  },
-  {
-    name: 'there is no sequence batching',
-    reason: 'Loads that want it are refused, and what was loaded before answers.',
-    cases: [
-      'load: config override sequence batching',
-      'config with sequence batching',
-      'sequence model: no id',
-      'sequence model: id without start',
-      'sequence model: after the end',
-      'sequence model: id 0',
-      'sequence model: batch of 2',
-    ],
-    expects: (_recorded, testCase) => {
-      const { name } = testCase;
-      if (name === 'load: config override sequence batching')
-        return errorAnswer(400, 'Invalid config override: sequence_batching is not supported');
-      if (name === 'config with sequence batching') return recordedIn('config with priorities');
-      return name.startsWith('sequence model: ') ? echo(testCase) : undefined;
     },
   },
   {
@@ -260,7 +268,7 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
   {
     name: 'the log goes to a file',
     reason: 'That of the recorded servers went to standard error, where it would bury what a test has to say.',
-    cases: 26,
+    cases: listedCases('http', 'the log goes to a file'),
     expects: (recorded) =>
       withText(recorded, (text) => text.replace('{"log_file":""', `{"log_file":${JSON.stringify(devNull)}`)),
   },

@@ -3,6 +3,7 @@ import { readCases, type HttpCase } from './cases.js';
 import { errorAnswer, requestText } from './http-text.js';
 import { recordedAnswer, type HttpAnswer, type HttpRule } from './replay-http.js';
 import { CODES } from './shared-models.js';
+import { listedCases } from './listed-cases.js';
 
 const ONE_RESPONSE = /^\{"error":"generate expects model to produce exactly 1 response/;
 const STATUS_OF: Readonly<Record<string, number>> = {
@@ -49,11 +50,24 @@ export const HTTP_EXTENSION_RULES: readonly HttpRule[] = [
   {
     name: 'an answer that is whole has a length',
     reason: 'Triton sends the answer of generate, which is one piece, in chunks.',
-    cases: 60,
+    cases: listedCases('http', 'an answer that is whole has a length'),
     expects: (recorded, testCase) =>
       isGenerate(testCase) && recorded.framing === 'chunked' && recorded.contentType === 'application/json'
         ? { ...recorded, framing: 'length', chunks: undefined }
         : undefined,
+  },
+  {
+    name: 'a raw request goes to the only input that it needs',
+    reason: 'Triton refuses one to a model with optional inputs, though a request may leave them out.',
+    cases: ['raw request to optional with 8 bytes'],
+    expects: (recorded, testCase) => {
+      if (testCase.name !== 'raw request to optional with 8 bytes') return undefined;
+      const output = { name: 'z', datatype: 'FP32', shape: [1, 2], parameters: { binary_data_size: 8 } };
+      const json = JSON.stringify({ model_name: 'optional', model_version: '1', outputs: [output] });
+      const body = Buffer.concat([Buffer.from(json), Buffer.from(testCase.request.body_base64!, 'base64')]);
+      const jsonLength = String(json.length);
+      return { ...recorded, status: 200, contentType: 'application/octet-stream', jsonLength, body };
+    },
   },
   {
     name: 'generate with other than one response is no success',

@@ -60,7 +60,7 @@ export const CONFIG_ASKERS: Readonly<Record<string, Asker>> = {
       },
       'metricsConfig',
     ),
-  'config-both-protocols-off': () => void new Triton({ allowHttp: false, allowGrpc: false }),
+  'config-both-protocols-off': () => new Triton({ allowHttp: false, allowGrpc: false }).run(),
   'config-positional': () => void new Triton(8000 as never),
   'config-unknown-field': () => void new Triton({ nope: 1 } as never),
   'config-from-dict-unknown': () => void new Triton({ httpPort: 9, nope: 1 } as never),

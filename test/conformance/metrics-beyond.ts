@@ -88,6 +88,12 @@ const FIRST_RESPONSE: Described = {
   type: 'histogram',
 };
 
+/** The only response of an ordinary model is its first. */
+function firstResponses(asked: boolean): readonly string[] {
+  const answered: Counts = asked ? { ...ASKED.succeeded, count: ASKED.streamed } : NONE;
+  return MODELS.flatMap((model) => histogram(labels(model), '100 500 2000 5000 +Inf', answered[model]));
+}
+
 /** `families` with those of ours among them; `asked` says whether the requests have been asked. */
 export function withOurs(families: readonly FamilyText[], asked: boolean): readonly FamilyText[] {
   const streamed = asked ? ASKED.streamed : 0;
@@ -96,7 +102,7 @@ export function withOurs(families: readonly FamilyText[], asked: boolean): reado
     ...families.flatMap((recorded) => {
       // Triton shows its own summaries with its own first responses.
       if (recorded.name === 'nv_inference_request_summary_us') {
-        return [family(FIRST_RESPONSE, histogram(count, '100 500 2000 5000 +Inf', streamed)), recorded];
+        return [family(FIRST_RESPONSE, firstResponses(asked)), recorded];
       }
       return recorded.name === 'nv_cpu_utilization'
         ? [

@@ -6,6 +6,7 @@ import { withOurs } from './metrics-beyond.js';
 import { familiesOf, textOf, type FamilyText } from './metrics-values.js';
 import type { HttpAnswer, HttpRule } from './replay-http.js';
 import { borrowed } from './rules.js';
+import { listedCases } from './listed-cases.js';
 
 const BEFORE = ['plain: before any request', 'full: before any request'];
 const AFTER = [
@@ -112,8 +113,11 @@ export const METRICS_RULES: readonly HttpRule[] = [
       'full: sequence step 4, infer on addsub',
     ],
     'HEAD has no body': ['plain: HEAD /metrics', 'plain: HEAD /nope'],
-    'a refused method is answered with those that are allowed': 10,
-    'errors are JSON and say so': 17,
+    'a refused method is answered with those that are allowed': listedCases(
+      'metrics',
+      'a refused method is answered with those that are allowed',
+    ),
+    'errors are JSON and say so': listedCases('metrics', 'errors are JSON and say so'),
     'clients get messages, not tracebacks': [
       'plain: sequence step 9, infer on throws',
       'full: sequence step 9, infer on throws',

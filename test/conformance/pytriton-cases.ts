@@ -82,7 +82,7 @@ export function isRecordedTensor(value: unknown): value is RecordedTensor {
 
 /** A tensor of either side as text: `FP32[2,1](1 2)`. */
 export function describeTensor(given: Tensor | RecordedTensor): string {
-  const tensor = Tensor.is(given) ? given : tensorOf(given);
+  const tensor: Tensor<Dtype> = Tensor.is(given) ? given : tensorOf(given);
   const { datatype } = DTYPES[tensor.dtype];
   const elements = Array.from(tensor.data as ArrayLike<unknown>, (value) => {
     if (value instanceof Uint8Array) return JSON.stringify(Buffer.from(value).toString('latin1'));

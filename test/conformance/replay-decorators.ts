@@ -258,7 +258,7 @@ async function answer(
         requests,
         stream,
         model: config.name,
-        resolve: (step, index) => ({ outcome: resolve(step, index), parameters: undefined }),
+        resolve: (step, index) => ({ outcome: resolve(step, index), more: undefined }),
         failAll: (thrown, indices) => indices.map(() => TritonError.from(thrown)),
       });
     } else {

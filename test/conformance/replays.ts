@@ -53,6 +53,8 @@ const HTTP: TritonConfig = {
   ...OPEN,
   allowHttp: true,
   httpAddress: '127.0.0.1',
+  // An addition of ours, at a path that Triton does not have.
+  allowPage: false,
   httpPort: 0,
   cacheConfig: CACHE,
 };

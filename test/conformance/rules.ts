@@ -8,8 +8,8 @@ export interface Rule<Case, Answer> {
   readonly reason: string;
   /** What mends it, where ours is a known defect. The rule predicts the defect, so that the suite fails once it is mended. */
   readonly until?: string;
-  /** The recorded cases that the rule is about: their names, or how many there are where `expects` tells which. */
-  readonly cases: readonly string[] | number;
+  /** The names of the recorded cases that the rule is about. */
+  readonly cases: readonly string[];
   /** The answer to expect instead of `recorded`; undefined where the rule has nothing to say. */
   readonly expects?: (recorded: Answer, testCase: Case) => Answer | undefined;
   /** What the recording does not determine: both answers are compared without it. */
@@ -28,7 +28,7 @@ export interface RuleCount {
   readonly until: string | undefined;
   readonly excuses: string | undefined;
   /** What the rule says of itself. */
-  readonly listed: readonly string[] | number;
+  readonly listed: readonly string[];
   /** Names of the cases that it changes. */
   readonly covers: readonly string[];
 }
@@ -67,7 +67,7 @@ export function expectationOf<Case extends { readonly name: string }, Answer>(
   const excuses: Excuse<Answer>[] = [];
   let answer = recorded;
   for (const { name, cases, expects, excuses: excuse } of rules) {
-    if (typeof cases !== 'number' && !cases.includes(testCase.name)) continue;
+    if (!cases.includes(testCase.name)) continue;
     const next = expects?.(answer, testCase) ?? answer;
     const changes = next !== answer && differences(next, answer).length > 0;
     if (changes) answer = next;
@@ -167,9 +167,6 @@ export function totals(replays: readonly Replay[]): readonly RuleCount[] {
 /** Rules that cover other cases than they list. */
 export function misstated(rules: readonly RuleCount[]): readonly string[] {
   return rules.flatMap(({ name, listed, covers }) => {
-    if (typeof listed === 'number') {
-      return covers.length === listed ? [] : [`'${name}' covers ${covers.length} cases and says ${listed}`];
-    }
     const idle = listed.filter((testCase) => !covers.includes(testCase));
     return idle.map((testCase) => `'${name}' lists '${testCase}' and changes nothing there`);
   });
@@ -178,7 +175,7 @@ export function misstated(rules: readonly RuleCount[]): readonly string[] {
 /** Rules of one list for another one's cases, by name with the cases that they are about there. */
 export function borrowed<Case, Answer>(
   rules: readonly Rule<Case, Answer>[],
-  casesOf: Readonly<Record<string, readonly string[] | number>>,
+  casesOf: Readonly<Record<string, readonly string[]>>,
 ): readonly Rule<Case, Answer>[] {
   return Object.entries(casesOf).map(([name, cases]) => {
     const rule = rules.find((each) => each.name === name);

@@ -11,7 +11,7 @@ import type {
   ResponseStream,
 } from '../../src/core/instance/model-instance.js';
 import { InferenceServer } from '../../src/core/inference-server.js';
-import type { InferenceStatistics } from '../../src/core/statistics.js';
+import type { InferenceStatistics } from '../../src/core/scheduler/statistics.js';
 import { tritonFamilies } from '../../src/frontend/metrics/triton-metrics.js';
 import { SILENT } from '../../src/core/engine-logger.js';
 import type { InflightRequest, ResponseSink } from '../../src/core/response-sink.js';

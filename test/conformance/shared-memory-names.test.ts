@@ -19,3 +19,9 @@ it('changes names in what is base64 too, and leaves other bytes as they are', ()
   expect(Buffer.from(request, 'base64').toString('latin1')).toBe(names.own(bytes.toString('latin1')));
   expect(bodies).toEqual(['/////w==']);
 });
+
+it('leaves the name of a case, by which rules list it', () => {
+  const { name, key } = new SharedMemoryNames().in({ name: 'register golden_http_a', key: 'golden_http_a' });
+  expect(name).toBe('register golden_http_a');
+  expect(key).not.toBe('golden_http_a');
+});

@@ -13,12 +13,13 @@ export class SharedMemoryNames {
     return text.replaceAll(RECORDED, (name) => this.#mark.slice(0, name.length - 1) + name.slice(-1));
   }
 
-  /** The case with every name in it changed, also within what is base64. */
+  /** The case with every name in it changed, also within what is base64. Its own name stays: rules list it. */
   in<Case>(testCase: Case): Case {
     const text = JSON.stringify(testCase, (key, value: unknown) =>
       key.endsWith('_base64') ? this.#inBase64(value) : value,
     );
-    return JSON.parse(this.own(text)) as Case;
+    const { name } = testCase as { readonly name?: string };
+    return { ...(JSON.parse(this.own(text)) as Case), ...(name === undefined ? {} : { name }) };
   }
 
   #inBase64(value: unknown): unknown {

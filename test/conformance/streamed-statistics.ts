@@ -3,7 +3,7 @@
 
 export interface StreamedRequest {
   readonly responses: number;
-  readonly end: 'fail' | 'empty_response' | 'cancel';
+  readonly end: 'fail' | 'empty_response' | 'cancel' | 'final';
 }
 
 /** A duration with a count; times are masked, so that there is one or none. */
@@ -18,8 +18,8 @@ export type CountedResponse = Readonly<
 
 /** `response_stats` after these requests, by the number of the response. */
 export function responseStatistics(requests: readonly StreamedRequest[]): Readonly<Record<string, CountedResponse>> {
-  const longest = Math.max(...requests.map(({ responses }) => responses));
-  const numbers = Array.from({ length: longest + 1 }, (_, number) => number);
+  const counts = requests.map(({ responses, end }) => (end === 'final' ? responses : responses + 1));
+  const numbers = Array.from({ length: Math.max(...counts) }, (_, number) => number);
   return Object.fromEntries(
     numbers.map((number): [string, CountedResponse] => {
       const sent = counted(requests.filter(({ responses }) => responses > number).length);

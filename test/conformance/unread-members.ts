@@ -38,16 +38,16 @@ const statusName = (cases: number): UnreadMember => ({
 });
 
 export const UNREAD: Readonly<Record<string, readonly UnreadMember[]>> = {
-  management: [reasonPhrase(1021), modelInPath(503)],
+  management: [reasonPhrase(1021), modelInPath(698)],
   'infer-json': [
     reasonPhrase(972),
-    modelInPath(952),
+    modelInPath(953),
     inWords('note', 4),
     { member: 'response.timeout', cases: 2, reason: 'Of an answer that is neither closed nor there.' },
   ],
-  'infer-binary': [reasonPhrase(250), modelInPath(214), inWords('note', 1)],
-  generate: [reasonPhrase(195), modelInPath(80)],
-  compression: [reasonPhrase(92), modelInPath(67)],
+  'infer-binary': [reasonPhrase(250), modelInPath(238), inWords('note', 1)],
+  generate: [reasonPhrase(195), modelInPath(184)],
+  compression: [reasonPhrase(92), modelInPath(89)],
   metrics: [
     reasonPhrase(56),
     { member: 'varies', cases: 8, reason: 'What of each value is compared follows from its kind: metrics-values.ts.' },
@@ -64,7 +64,7 @@ export const UNREAD: Readonly<Record<string, readonly UnreadMember[]>> = {
   ],
   'grpc management': [readable(312), statusName(349)],
   'grpc stream': [
-    readable(133),
+    readable(131),
     statusName(145),
     {
       member: 'response.at_ms',

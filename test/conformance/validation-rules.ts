@@ -1,6 +1,7 @@
 // Where our checks of what callables return differ from PyTriton's on purpose.
 import { VALIDATION_ERRORS } from './validation-errors.js';
 import { modelName, type ValidationRule } from './replay-validation.js';
+import { listedCases } from './listed-cases.js';
 
 /** A rule for named cases, strict or not; `answer` says what they are answered instead. */
 function instead(name: string, reason: string, [answer, ...cases]: readonly [string, ...string[]]): ValidationRule {
@@ -83,7 +84,7 @@ export const VALIDATION_RULES: readonly ValidationRule[] = [
   {
     name: 'outputs are refused in words of TypeScript',
     reason: 'PyTriton speaks of numpy, or lets it fail, and sends the stack along.',
-    cases: 57,
+    cases: listedCases('outputs', 'outputs are refused in words of TypeScript'),
     expects: (recorded, { name }) => {
       const error = VALIDATION_ERRORS[name];
       return recorded.status === 500 && error !== undefined ? { ...recorded, error } : undefined;

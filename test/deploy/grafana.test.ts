@@ -82,10 +82,22 @@ describe('the dashboard', () => {
     },
   );
 
-  it('lets one choose among the models', () => {
-    const { definition } = dashboard.templating.list.find(({ name }) => name === 'model')!;
-    expect(definition).toBe('label_values(nv_inference_request_success, model)');
+  it('lets one choose among jobs, their instances and the models of these', () => {
+    const definitions = dashboard.templating.list.map(({ name, definition }) => [name, definition]);
+    expect(definitions.slice(1)).toEqual([
+      ['job', 'label_values(nv_inference_request_success, job)'],
+      ['instance', 'label_values(nv_inference_request_success{job=~"$job"}, instance)'],
+      ['model', 'label_values(nv_inference_request_success{job=~"$job",instance=~"$instance"}, model)'],
+    ]);
   });
+
+  it.each(charts.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)))(
+    'shows the chosen ones alone: %s',
+    (expression) => {
+      const selectors = expression.match(/\b(?:nv|tstriton)_\w+(?:\{[^}]*\})?/g)!;
+      for (const selector of selectors) expect(selector).toContain('job=~"$job",instance=~"$instance"}');
+    },
+  );
 
   it('shows every metric of this server', () => {
     const asked = charts.flatMap(({ targets = [] }) => targets.map(({ expr }) => expr)).join(' ');

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 
+import { checkServerOptions } from '../../src/cli/deploy/check-server-options.js';
 import { OPTIONS } from '../../src/config/options.js';
 import { variableOf } from '../../src/config/read-environment.js';
 import { MetricsText } from '../support/metrics-text.js';
@@ -67,6 +68,22 @@ describe('the files for deployment', () => {
     );
     expect(named.length).toBeGreaterThan(5);
     expect([...named, ...Object.keys(values.config)].filter((name) => !known.has(name))).toEqual([]);
+  });
+
+  it('of Helm refuse the options that the command refuses', () => {
+    const settings = { serveArgs: [], modelsClaim: undefined, tokenSecret: undefined };
+    const isRefused = (variable: string) => {
+      try {
+        checkServerOptions({ ...settings, env: { [`TSTRITON_CONFIG_${variable}`]: '1' } });
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    const checks = read('deploy/helm/tstriton/templates/_checks.tpl');
+    const named = Array.from(checks.matchAll(/^ {2}"([A-Z_]+)" /gm), ([, name]) => name!);
+    const variables = (Object.keys(OPTIONS) as (keyof typeof OPTIONS)[]).map(variableOf);
+    expect([...named, 'MODEL_REPOSITORY'].sort()).toEqual(variables.filter(isRefused).sort());
   });
 
   it('give the server more time to stop than it takes', () => {

@@ -1,6 +1,6 @@
 // What the containers run is run: the commands of the Dockerfile, of Kubernetes, of the chart and of KServe serve a model repository that lies
 // where they look for it, with the variables that the containers have.
-import { readFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,7 +8,7 @@ import { parse } from 'yaml';
 
 import { packedPackage, type PackedPackage } from '../support/packed-package.js';
 import { inferJson } from '../support/start-server.js';
-import { addingModule } from '../support/model-repository.js';
+import { emptyFolder } from '../support/temporary-files.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 const read = (path: string) => readFileSync(`${root}/deploy/${path}`, 'utf8');
@@ -35,16 +35,27 @@ const COMMANDS: readonly (readonly [string, readonly string[], Container['env'],
   ['the runtime of KServe', kserve.args, kserve.env, '/mnt/models'],
 ];
 
+/** It lies where no folder above has node_modules, as what is mounted into a container does. */
+const MODEL = `import { batch } from 'tstriton';
+export default {
+  inputs: { x: { dtype: 'float32', shape: [1] } },
+  outputs: { y: { dtype: 'float32', shape: [1] } },
+  inferFunc: batch(({ x }) => ({ y: x.map((value) => value + 1) })),
+};
+`;
+
 describe('the command of', () => {
   let installed: PackedPackage;
+  const mounted = emptyFolder('tstriton-models-');
   beforeAll(async () => {
     installed = await packedPackage();
-    installed.write('models/add/1/model.mjs', addingModule(1));
+    mkdirSync(`${mounted}/add/1`, { recursive: true });
+    writeFileSync(`${mounted}/add/1/model.mjs`, MODEL);
   });
   afterAll(() => installed[Symbol.dispose]());
 
   it.each(COMMANDS)('%s serves the model repository', async (_, args, variables, models) => {
-    const [program, ...rest] = args.map((arg) => arg.replace(models, 'models'));
+    const [program, ...rest] = args.map((arg) => arg.replace(models, mounted));
     expect([program, args.filter((arg) => arg.includes(models)).length]).toEqual(['tstriton', 1]);
     const given = Object.fromEntries(variables.map(({ name, value }) => [name, value]));
     // Flags count before variables: the ports of this machine may be taken.

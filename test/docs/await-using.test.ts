@@ -1,4 +1,4 @@
-// What the README says of `await using` in loops: with some compilers an error that was caught comes back. When this fails,
+// What installation.md says of `await using` in loops: with some compilers an error that was caught comes back. When this fails,
 // the trap is gone, and so may be the sentences about it.
 import { spawnSync } from 'node:child_process';
 import { createRequire } from 'node:module';

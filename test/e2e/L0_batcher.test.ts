@@ -1,6 +1,7 @@
 // What the dynamic batcher promises, as its users see it; the names of these files are those of Triton's own suites.
 import { describe, expect, it } from 'vitest';
 
+import { grpcService } from '../support/grpc-service.js';
 import { HeldModel, HeldModelClients } from '../support/held-model.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
 
@@ -39,6 +40,28 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the batcher wi
     model.open();
     expect(await Promise.all([first, ...others])).toEqual(Array.from({ length: 5 }, () => 'ok'));
     expect(model.batches).toEqual(['z', 'a b', 'c', 'd']);
+  });
+
+  it('batches each shape by itself where that is asked for', async () => {
+    const model = new HeldModel({ maxBatchSize: 3, batcher: { groupByShape: true } });
+    await using server = await serve(model, serverThread);
+    await using clients = new HeldModelClients(server, model);
+    const first = clients.ask('z');
+    await model.began(1);
+    const others = await clients.queue('abcdefghi', (id) => ({
+      length: id < 'c' ? 2 : 3 + (id.charCodeAt(0) % 2),
+      wire: id > 'e' ? 'grpc' : 'http',
+    }));
+    model.open();
+    expect(await Promise.all([first, ...others])).toEqual(Array.from({ length: 10 }, () => 'ok'));
+    // Shapes: 2 for a and b, 4 for c, e, g and i, 3 for d, f and h.
+    expect(model.batches).toEqual(['z', 'a b', 'c e g', 'd f h', 'i']);
+    const config = (await (await fetch(`${server.http}/v2/models/${model.name}/config`)).json()) as object;
+    expect(config).toMatchObject({ parameters: { group_by_shape: { string_value: 'true' } } });
+    using service = grpcService(server.grpc);
+    expect(await service.call('ModelConfig', { name: model.name })).toMatchObject({
+      config: { dynamic_batching: {}, parameters: { group_by_shape: { string_value: 'true' } } },
+    });
   });
 
   it('sends a preferred size at once, and waits with others', async () => {

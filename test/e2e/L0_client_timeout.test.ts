@@ -98,7 +98,7 @@ describe('L0_client_timeout', () => {
   it('the timeout of the client of the package is the deadline', async () => {
     await using server = await startGated();
     await using hasty = new ModelClient(server.grpc, MODEL, { timeoutMs: 100 });
-    await expect(hasty.inferSample({ x: Float32Array.of(1) })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(hasty.inferSample({ x: Float32Array.of(1) })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
     await using client = new ModelClient(server.grpc, MODEL, { timeoutMs: 60_000 });
     const answer = client.inferSample({ x: Float32Array.of(1) });
     server.open();

@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { status } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 
-import { stream, TritonError, type Triton } from 'tstriton';
+import { InferenceResponse, stream, TritonError, type Triton } from 'tstriton';
 
 import {
   floatTensor,
@@ -34,6 +34,24 @@ function bind(triton: Triton, seen: Seen = { aborted: [], closed: [] }): void {
       let i = 0;
       try {
         for (; i < n.data[0]!; i++) yield { i: Int32Array.of(i) };
+      } finally {
+        seen.closed.push(i);
+      }
+    }),
+    inputs: { n: NUMBER },
+    outputs: { i: NUMBER },
+    config: { ...ALONE, decoupled: true },
+  });
+  // The same for ever, but that it names response n the final one.
+  triton.bind({
+    modelName: 'named',
+    inferFunc: stream(async function* ({ n }) {
+      let i = 0;
+      try {
+        for (; ; i++) {
+          yield new InferenceResponse({ i: Int32Array.of(i) }, { final: i === n.data[0]! });
+          await delay(1);
+        }
       } finally {
         seen.closed.push(i);
       }
@@ -95,6 +113,13 @@ function bind(triton: Triton, seen: Seen = { aborted: [], closed: [] }): void {
   });
 }
 
+interface Statistics {
+  readonly model_stats: readonly {
+    readonly inference_stats: { readonly success: { readonly count: number } };
+    readonly response_stats: Readonly<Record<string, unknown>>;
+  }[];
+}
+
 const ask = (model: string, id: string, n: number, more: Message = {}) =>
   inferMessage(model, [intTensor('n', [n])], { id, ...more });
 const ENDS = { parameters: { triton_enable_empty_final_response: { bool_param: true } } };
@@ -103,9 +128,39 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_decoupled w
   it.each([0, 1, 2, 5, 400])('%i responses to a request come in order', async (count) => {
     await using server = await startServer(bind, config);
     using service = new GrpcService(server.grpc);
-    const answers = service.stream().send(ask('repeat', 'a', count));
+    const answers = service.stream().send(ask('repeat', 'a', count, ENDS));
     expect((await answers.end()).code).toBe(status.OK);
-    expect(answers.messages.map(shortMessage)).toEqual(Array.from({ length: count }, (_, i) => `a:${i}`));
+    expect(answers.messages.map(shortMessage)).toEqual([...Array.from({ length: count }, (_, i) => `a:${i}`), 'a:!']);
+  });
+
+  it('the last of them says so, where the generator ends with it or names it, and no message follows', async () => {
+    await using server = await startServer(bind, config);
+    using service = new GrpcService(server.grpc);
+    const answers = service.stream();
+    answers.send(ask('repeat', 'a', 3), ask('named', 'b', 2), ask('named', 'c', 1, ENDS));
+    answers.send(ask('repeat', 'd', 64));
+    await answers.end();
+    const texts = answers.messages.map(shortMessage);
+    const of = (id: string) => texts.filter((text) => text.startsWith(`${id}:`));
+    expect(of('a')).toEqual(['a:0', 'a:1', 'a:2!']);
+    expect(of('b')).toEqual(['b:0', 'b:1', 'b:2!']);
+    expect(of('c')).toEqual(['c:0', 'c:1!']);
+    expect(of('d').slice(-2)).toEqual(['d:62', 'd:63!']);
+  });
+
+  it('a generator ends with the response that it says is the final one', async () => {
+    const seen: Seen = { aborted: [], closed: [] };
+    await using server = await startServer((triton) => bind(triton, seen), config);
+    using service = new GrpcService(server.grpc);
+    const answers = service.stream().send(ask('named', 'b', 4));
+    await answers.end();
+    expect(seen.closed).toEqual([4]);
+    const {
+      model_stats: [stats],
+    } = (await service.call('ModelStatistics', { name: 'named' })) as unknown as Statistics;
+    expect(stats!.inference_stats.success.count).toBe(1);
+    expect(Object.keys(stats!.response_stats)).toEqual(['0', '1', '2', '3', '4']);
+    expect(stats!.response_stats['4']).toMatchObject({ success: { count: 1 }, empty_response: {} });
   });
 
   it('the end is a message of its own when the request asks for it', async () => {
@@ -145,7 +200,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_decoupled w
     const answers = service.stream();
     answers.send(ask('slow', 's', 1), ask('identity', 'i', 2), ask('repeat', 'r', 2));
     await answers.end();
-    expect(answers.messages.map(shortMessage)).toEqual(['r:0', 'r:1', 's:1!', 'i:2!']);
+    expect(answers.messages.map(shortMessage)).toEqual(['r:0', 'r:1!', 's:1!', 'i:2!']);
   });
 
   it('an error comes after the responses before it, and the stream stays open', async () => {
@@ -157,7 +212,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_decoupled w
     expect((await answers.end()).code).toBe(status.OK);
     const texts = answers.messages.map(shortMessage);
     expect(texts.slice(0, 4)).toEqual(['f:0', 'f:1', 'f:2', 'f:no more today!']);
-    expect(texts.slice(4).sort()).toEqual(['r:0', "x:Request for unknown model: 'nosuch' is not found?"]);
+    expect(texts.slice(4).sort()).toEqual(['r:0!', "x:Request for unknown model: 'nosuch' is not found?"]);
   });
 
   it('an error is the status of the stream for clients that want it so', async () => {

@@ -1,4 +1,6 @@
 // Triton's L0_http: raw binary requests, chunked bodies, and requests that are refused.
+import { readFileSync } from 'node:fs';
+
 import { describe, expect, it } from 'vitest';
 
 import { type Triton } from 'tstriton';
@@ -6,6 +8,9 @@ import { type Triton } from 'tstriton';
 import { bytesElements, expectAlive, post } from '../support/http-infer.js';
 import { RawConnection } from '../support/raw-http.js';
 import { startServer } from '../support/start-server.js';
+import { temporaryFolder } from '../support/temporary-files.js';
+
+const file = temporaryFolder();
 
 function bind(triton: Triton): void {
   const identity = (modelName: string, dtype: 'float32' | 'bytes', shape: number[], batching = true) =>
@@ -183,7 +188,11 @@ describe('L0_http: what a request may not say', () => {
   });
 
   it.each([
-    ['[-1,1]', 400, "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer"],
+    [
+      '[-1,1]',
+      400,
+      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer: expected integers of at least 0 for the shape of 'INPUT0', got -1 at index 0",
+    ],
     [
       '[4294967296,4294967296]',
       400,
@@ -230,9 +239,13 @@ describe('L0_http: pages of other origins', () => {
     expect(answer.headers.get('access-control-expose-headers')).toContain('Inference-Header-Content-Length');
   });
 
-  it('may not by default, as in Triton', async () => {
-    await using server = await startServer(bind);
+  it('may not by default, as in Triton, and the log says so', async () => {
+    const logFile = file('cors.log');
+    await using server = await startServer(bind, { logFile });
     const refused = await fetch(`${server.http}/v2/models/string/infer`, preflight);
     expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([405, null]);
+    await expect
+      .poll(() => readFileSync(logFile, 'utf8'))
+      .toContain("a page of 'https://a.example', which may not read");
   });
 });

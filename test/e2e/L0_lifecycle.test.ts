@@ -99,7 +99,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('model control 
     expect(statistics).toMatchObject({ model_stats: [{ inference_count: 1 }] });
   });
 
-  it('lets the requests of a model that is unloaded finish, and loads it again when they have', async () => {
+  it('lets the requests of a model that is unloaded finish, and loads it again before they have', async () => {
     const { open, opened } = gate();
     const { open: begin, opened: began } = gate();
     await using server = await startServer(
@@ -120,10 +120,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('model control 
     expect(await control(server.http, 'unload', 'held')).toEqual([200, '']);
     expect(await index(server.http)).toEqual(['held:1 UNLOADING']);
     expect((await inferJson(server.http, 'held', ONE)).status).toBe(404);
-    const loading = control(server.http, 'load', 'held');
+    expect(await control(server.http, 'load', 'held')).toEqual([200, '']);
+    expect(await index(server.http)).toEqual(['held:1 READY']);
     open();
     expect((await answer).outputs[0]!.data).toEqual([1]);
-    expect(await loading).toEqual([200, '']);
     expect(await index(server.http)).toEqual(['held:1 READY']);
   });
 

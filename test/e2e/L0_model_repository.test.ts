@@ -30,6 +30,49 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
     expect(await ready()).toEqual([true, true]);
   });
 
+  it('serves a module on the route that it declares', async () => {
+    const repository = modelRepository({
+      'length/1/model.mjs': `export default {
+        route: 'POST /length',
+        description: 'Counts bytes',
+        inputs: { file: { dtype: 'bytes', shape: [1], contentEncoding: 'base64', description: 'Any file' } },
+        outputs: { length: { dtype: 'int32', shape: [1] } },
+        config: { batching: false },
+        inferFunc: (requests) => requests.map(({ inputs: { file } }) => ({ length: [file.data[0].length] })),
+      };`,
+    });
+    await using server = await serve(repository, thread);
+    const answer = await fetch(`${server.http}/length`, { method: 'POST', body: '{"file":"AQID"}' });
+    expect([answer.status, await answer.json()]).toEqual([200, { length: 3 }]);
+    const described = JSON.stringify(await (await fetch(`${server.http}/openapi.json`)).json());
+    expect(described).toContain('"summary":"Counts bytes"');
+    expect(described).toContain('{"description":"Any file","type":"string","contentEncoding":"base64"}');
+  });
+
+  it('serves what tstriton serve takes from a module: a named binding, and a declaration beside the callable', async () => {
+    const declared = (name: string) =>
+      `{ modelName: '${name}', inputs: { x: { dtype: 'int32', shape: [1] } }, outputs: { y: { dtype: 'int32', shape: [1] } } }`;
+    const callable = (plus: number) =>
+      `(requests) => requests.map(({ inputs: { x } }) => ({ y: x.map((value) => value + ${plus}) }))`;
+    const repository = modelRepository({
+      'named/1/model.mjs': `export const other = 1; export const named = { ...${declared('named')}, inferFunc: ${callable(1)} };`,
+      'beside/1/model.mjs': `export const model = ${declared('beside')}; export default ${callable(2)};`,
+    });
+    await using server = await serve(repository, thread);
+    const ask = (model: string, value: number) =>
+      inferJson(server.http, model, [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [value] }]);
+    const answers = await Promise.all([ask('named', 10), ask('beside', 20)]);
+    expect(answers.map(({ outputs }) => outputs?.[0]?.data)).toEqual([[11], [22]]);
+  });
+
+  it('is not clear about a module with two models, and says so', async () => {
+    const one = (name: string) => `{ modelName: '${name}', inputs: {}, outputs: {}, inferFunc: () => [] }`;
+    const repository = modelRepository({
+      'two/1/model.mjs': `export const a = ${one('a')}; export const b = ${one('b')};`,
+    });
+    await expect(serve(repository, thread)).rejects.toThrow(/exports 2 models, expected one/);
+  });
+
   it('serves a module as it declares itself and as config.pbtxt completes it', async () => {
     const repository = modelRepository({
       'adder/1/model.mjs': addingModule(1),
@@ -39,6 +82,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
         input { name: "x" data_type: TYPE_FP32 dims: [ 1 ] }
         instance_group [ { count: 2 kind: KIND_CPU } ]
         dynamic_batching { preferred_batch_size: [ 4 ] }
+        parameters { key: "group_by_shape" value { string_value: "true" } }
         parameters { key: "greeting" value { string_value: "hello" } }`,
     });
     await using server = await serve(repository, thread);
@@ -49,7 +93,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
       version_policy: { latest: { num_versions: 1 } },
       dynamic_batching: { preferred_batch_size: [4] },
       instance_group: [{ name: 'adder_0', kind: 'KIND_CPU', count: 2 }],
-      parameters: { greeting: { string_value: 'hello' } },
+      parameters: { greeting: { string_value: 'hello' }, group_by_shape: { string_value: 'true' } },
       input: [{ name: 'x', data_type: 'TYPE_FP32', dims: [1] }],
     });
     expect(await get(server.http, 'models/adder')).toMatchObject({ platform: 'tstriton', versions: ['1'] });
@@ -163,9 +207,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
   });
 
   it('does not start with a broken model, unless that is put up with', async () => {
-    const repository = modelRepository({ 'm/1/model.mjs': addingModule(1), 'm/config.pbtxt': 'sequence_batching {}' });
+    const repository = modelRepository({
+      'm/1/model.mjs': addingModule(1),
+      'm/config.pbtxt': 'ensemble_scheduling {}',
+    });
     const triton = new Triton({ ...FREE_PORTS, ...thread, modelRepository: repository.path });
-    const reason = "sequence_batching of model 'm' is not supported: there is no sequence batcher";
+    const reason = "ensemble_scheduling of model 'm' is not supported: there are no ensembles";
     await expect(triton.run()).rejects.toMatchObject({ code: 'INVALID_ARG', message: expect.stringContaining(reason) });
     repository.remove('m/config.pbtxt');
     await triton.run();
@@ -252,6 +299,10 @@ describe('what a model repository refuses', () => {
     ['model_transaction_policy { decoupled: true }', 'its module declares false'],
     ['response_cache { enable: true }', 'needs a response cache'],
     ['max_batch_size: 4 dynamic_batching { preferred_batch_size: 8 }', 'preferred size must be <= max batch size'],
+    [
+      'max_batch_size: 4 dynamic_batching { } parameters { key: "group_by_shape" value { string_value: "yes" } }',
+      `parameter 'group_by_shape' must be 'true' or 'false', got "yes"`,
+    ],
     ['metric_tags { key: "a" value: "b" }', 'metric_tags'],
     ['optimization { execution_accelerators { } }', 'optimization.execution_accelerators'],
   ])('%s', async (config, reason) => {

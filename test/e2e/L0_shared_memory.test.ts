@@ -3,7 +3,7 @@
 import { status as GRPC, type ServiceError } from '@grpc/grpc-js';
 import { describe, expect, it } from 'vitest';
 
-import { Tensor, type Triton } from 'tstriton';
+import { type InferenceRequest, Tensor, type Triton } from 'tstriton';
 
 import { callJson, grpcService } from '../support/grpc-service.js';
 import { floats, SharedMemoryObject } from '../support/shared-memory.js';
@@ -92,41 +92,46 @@ describe.each([{ serverThread: true }, { serverThread: false }])('shared memory 
     expect(output.read().subarray(4160, 4172)).toEqual(Buffer.from(floats(0, 1, 2)));
   });
 
-  it('is kept for the requests that use it when it is unregistered, and given to no others', async () => {
+  it('is kept while requests use it when it is unregistered, and takes others until then', async () => {
     const object = new SharedMemoryObject(4096, floats(5));
     const { open, opened } = gate();
-    const { open: begin, opened: began } = gate();
+    let begun = 0;
+    const inferFunc = async (requests: readonly InferenceRequest[]) => {
+      begun++;
+      await opened;
+      return requests.map(({ inputs }) => ({ y: inputs['x']! }));
+    };
     await using server = await startServer(
       (triton) =>
         triton.bind({
           modelName: 'held',
-          inferFunc: async (requests) => {
-            begin();
-            await opened;
-            return requests;
-          },
+          inferFunc: [inferFunc, inferFunc],
           inputs: { x: TENSOR },
           outputs: { y: TENSOR },
         }),
       { ...OPEN, serverThread },
     );
     const shm = `${server.http}/v2/systemsharedmemory`;
-    const infer = () =>
+    const infer = (from = 0, to = 64) =>
       callJson(`${server.http}/v2/models/held/infer`, {
-        inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], parameters: place('r', 0, 4) }],
-        outputs: [{ name: 'y', parameters: place('r', 64, 4) }],
+        inputs: [{ name: 'x', datatype: 'FP32', shape: [1, 1], parameters: place('r', from, 4) }],
+        outputs: [{ name: 'y', parameters: place('r', to, 4) }],
       });
+    object.write(floats(7), 8);
     await callJson(`${shm}/region/r/register`, { key: object.key, byte_size: 4096 });
     const first = infer();
-    await began;
+    await expect.poll(() => begun).toBe(1);
     expect(await callJson(`${shm}/unregister`, {})).toEqual([200, '']);
     expect(await callJson(`${shm}/status`)).toMatchObject([200, [{ name: 'r' }]]);
-    expect(await infer()).toEqual([404, { error: "Unable to find shared memory region: 'r'" }]);
+    const second = infer(8, 72);
+    await expect.poll(() => begun).toBe(2);
     // What the callable has is its own by now.
     object.write(floats(99));
     open();
-    expect((await first)[0]).toBe(200);
+    expect([(await first)[0], (await second)[0]]).toEqual([200, 200]);
     expect(object.read().subarray(64, 68)).toEqual(Buffer.from(floats(5)));
+    expect(object.read().subarray(72, 76)).toEqual(Buffer.from(floats(7)));
+    expect(await infer()).toEqual([404, { error: "Unable to find shared memory region: 'r'" }]);
     expect(await callJson(`${shm}/status`)).toEqual([200, []]);
   });
 
@@ -461,10 +466,6 @@ describe('L0_shared_memory: inference', () => {
     await began;
     await grpc.call('SystemSharedMemoryUnregister', { name: 'r' });
     expect(await status()).toEqual(['r']);
-    await expect(grpc.call('ModelInfer', request)).rejects.toMatchObject({
-      code: GRPC.NOT_FOUND,
-      details: "Unable to find shared memory region: 'r'",
-    });
     open();
     await first;
     expect(object.read().subarray(32, 36)).toEqual(Buffer.from(floats(5)));

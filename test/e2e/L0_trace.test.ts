@@ -18,7 +18,7 @@ import {
   type Span,
   type Triton,
 } from 'tstriton';
-import { ModelClient } from 'tstriton/client';
+import { ModelClient, type SequenceOptions } from 'tstriton/client';
 
 import { floatTensor, GrpcService, inferMessage } from '../support/grpc-client.js';
 import { callJson, grpcService } from '../support/grpc-service.js';
@@ -176,6 +176,36 @@ describe.each([{ serverThread: true }, { serverThread: false }])('traces with %o
     expect(request.end).toBeLessThan(after + 3);
     const here = { batch: compute.spanId, requests: [request.spanId], active: compute.spanId };
     expect(seen).toEqual([here, here]);
+  });
+
+  it('tell the sequence of a request, also of one that is refused', async () => {
+    await using spans = new SpanRecorder();
+    await using server = await startServer((triton) => {
+      triton.bind({
+        ...number,
+        config: { maxBatchSize: 2, sequenceBatching: {} },
+        inferFunc: (requests) => requests,
+      });
+    }, config);
+    await using client = new ModelClient(server.grpc, 'Number', { retry: false });
+    const ask = (sequence: SequenceOptions) => client.inferSample({ x: Float32Array.of(1) }, { sequence });
+    const large = 2n ** 63n + 1n;
+    await ask({ id: large, start: true });
+    await ask({ id: large, end: true });
+    await expect(ask({ id: 'never started' })).rejects.toThrow('must specify the START flag');
+    await spans.ended(3);
+    const told = spans
+      .named('InferRequest')
+      .map(({ attributes: { 'tstriton.sequence.id': id, 'tstriton.sequence.start': start, ...others } }) => [
+        id,
+        start,
+        others['tstriton.sequence.end'],
+      ]);
+    expect(told).toEqual([
+      [String(large), true, false],
+      [String(large), false, true],
+      ['never started', false, false],
+    ]);
   });
 
   it('join several requests of a batch by links', async () => {

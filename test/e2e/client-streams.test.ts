@@ -210,7 +210,7 @@ describe.each(CLIENT_KINDS)('a stream of the client over %s', (kind) => {
     const answers = client.streamSample([1], { timeoutMs: 1500 });
     expect((await answers.next()).value!['y']!.data[0]).toBe(1);
     await expect(answers.next()).rejects.toMatchObject({
-      code: 'UNAVAILABLE',
+      code: 'DEADLINE_EXCEEDED',
       message: expect.stringContaining('deadline of 1500 ms') as string,
     });
     expect(await answers.next()).toEqual({ done: true, value: undefined });

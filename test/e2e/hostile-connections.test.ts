@@ -1,6 +1,8 @@
 // Clients that hold on to connections, streams and heads without asking for anything, beside a good client: they cost it nothing, and
 // the server holds no more of them than its budget.
 import { once } from 'node:events';
+import { request as httpRequest } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
 import { request, type Agent } from 'node:https';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { connect, type Socket } from 'node:net';
@@ -29,6 +31,16 @@ function start(config: TritonConfig): Promise<RunningServer> {
       outputs: { y: { dtype: 'float32', shape: [-1] } },
       config: { batching: false },
       inferFunc: (requests) => requests,
+    });
+    triton.bind({
+      modelName: 'endless',
+      inputs: { x: { dtype: 'float32', shape: [-1] } },
+      outputs: { y: { dtype: 'float32', shape: [-1] } },
+      config: { batching: false, decoupled: true, concurrency: 1000 },
+      async *inferFunc([request]) {
+        yield [{ y: request!.inputs.x.data }];
+        await once(request!.signal, 'abort');
+      },
     });
   }, config);
 }
@@ -67,6 +79,76 @@ async function servesOn(server: RunningServer, seed: number): Promise<void> {
     }
   }
 }
+
+/** ModelInferRequest with one input. */
+function inferMessage(model: string, x: Float32Array): Buffer {
+  const field = (number: number, content: Buffer | string) => {
+    const value = Buffer.from(content);
+    return Buffer.concat([Buffer.of(number * 8 + 2, value.length), value]);
+  };
+  const input = Buffer.concat([field(1, 'x'), field(2, 'FP32'), field(3, Buffer.of(x.length))]);
+  return Buffer.concat([field(1, model), field(5, input), field(7, Buffer.from(x.buffer))]);
+}
+
+const LISTEN: Readonly<Record<'http' | 'grpc', (server: RunningServer, number: number) => Promise<Disposable>>> = {
+  async http(server, number) {
+    const socket = connect(portOf(server.http), '127.0.0.1').on('error', () => undefined);
+    const body = JSON.stringify({ x: [number] });
+    socket.write(
+      `POST /v2/models/endless/generate_stream HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n`,
+    );
+    socket.write(body);
+    await Promise.race([once(socket, 'data'), once(socket, 'close')]);
+    return { [Symbol.dispose]: () => void socket.destroy() };
+  },
+  async grpc(server, number) {
+    const client = await openStreams(server, 1);
+    client.send({ type: FRAME.DATA, stream: 1, payload: framed(inferMessage('endless', Float32Array.of(number))) });
+    await client.until(() => client.countOf(FRAME.DATA) > 0);
+    return client;
+  },
+};
+
+/** What a client at another address of this machine gets for `x`. */
+const ASK_FROM: Readonly<Record<'http' | 'grpc', (server: RunningServer, x: Float32Array) => Promise<Buffer>>> = {
+  async http(server, x) {
+    const head = JSON.stringify({
+      inputs: [{ name: 'x', datatype: 'FP32', shape: [x.length], parameters: { binary_data_size: x.byteLength } }],
+      parameters: { binary_data_output: true },
+    });
+    const headers = { 'Inference-Header-Content-Length': head.length };
+    const asked = httpRequest(`${server.http}/v2/models/echo/infer`, {
+      method: 'POST',
+      localAddress: '127.0.0.2',
+      agent: false,
+      headers,
+    });
+    asked.end(Buffer.concat([Buffer.from(head), Buffer.from(x.buffer)]));
+    const [answer] = (await once(asked, 'response')) as [AsyncIterable<Buffer>];
+    const pieces: Buffer[] = [];
+    for await (const piece of answer) pieces.push(piece);
+    return Buffer.concat(pieces).subarray(-x.byteLength);
+  },
+  async grpc(server, x) {
+    const session = connectHttp2(server.grpc.replace('grpc', 'http'), {
+      createConnection: () => connect({ port: portOf(server.grpc), host: '127.0.0.1', localAddress: '127.0.0.2' }),
+    });
+    try {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/inference.GRPCInferenceService/ModelInfer',
+        'content-type': 'application/grpc',
+        te: 'trailers',
+      });
+      stream.end(framed(inferMessage('echo', x)));
+      const pieces: Buffer[] = [];
+      for await (const piece of stream) pieces.push(piece as Buffer);
+      return Buffer.concat(pieces).subarray(-x.byteLength);
+    } finally {
+      session.destroy();
+    }
+  },
+};
 
 describe.each([{ serverThread: true }, { serverThread: false }])('hostile connections, with %o', (mode) => {
   it('hold heads of streams within the budget', async () => {
@@ -133,6 +215,22 @@ describe.each([{ serverThread: true }, { serverThread: false }])('hostile connec
       for (const one of clients) one[Symbol.dispose]();
     }
   });
+
+  it.each(['http', 'grpc'] as const)(
+    'with endless streams of one address over %s leave places to others',
+    async (wire) => {
+      await using server = await start({ ...mode, maxConnections: PLACES });
+      const held = await Promise.all(Array.from({ length: 3 * PLACES }, (_, i) => LISTEN[wire](server, i)));
+      try {
+        for (const [seed, asking] of (['http', 'grpc'] as const).entries()) {
+          const x = Float32Array.from({ length: 20 + seed }, (_, i) => i + 100 * seed);
+          expect(await ASK_FROM[asking](server, x)).toEqual(Buffer.from(x.buffer));
+        }
+      } finally {
+        for (const one of held) one[Symbol.dispose]();
+      }
+    },
+  );
 
   it('have no places for requests that do not come, when others need them', async () => {
     await using server = await start({ ...mode, maxConnections: PLACES });

@@ -53,6 +53,25 @@ describe.each([{ serverThread: true }, { serverThread: false }])('life cycle wit
     }
   });
 
+  it('ends an unbind that waits for a request which a stop cuts off', async () => {
+    const [started, released] = [gate(), gate()];
+    const triton = new Triton({ ...FREE_PORTS, serverThread, exitTimeoutSecs: 0 });
+    const inferFunc = async () => {
+      started.open();
+      await released.opened;
+      throw new Error('nobody waits for this any more');
+    };
+    triton.bind({ modelName: 'Held', ...SPEC, inferFunc });
+    await triton.run();
+    const asked = inferJson(`http://127.0.0.1:${triton.httpPort}`, 'Held', ONE).catch((error: unknown) => error);
+    await started.opened;
+    const unbound = triton.unbind('Held');
+    await triton.stop();
+    await expect(unbound).resolves.toBeUndefined();
+    released.open();
+    await asked;
+  });
+
   it('refuses to run twice at the same time', async () => {
     await using server = await startServer(bindIdentity, { serverThread });
     await expect(server.triton.run()).rejects.toThrow('the server runs already');

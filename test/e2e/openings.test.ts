@@ -158,6 +158,73 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an opening wit
     expect(own).toEqual(['setup 1', 'request 1', 'answer 1', 'teardown 1', how]);
   });
 
+  it.each(['unbind', 'rebind'] as const)(
+    'that an unload lets drain is waited for by %s alone, and by no other load or unload',
+    async (how) => {
+      const events: string[] = [];
+      const { bound, held } = heldModel(events);
+      await using server = await startServer((triton) => triton.bind(bound), {
+        serverThread,
+        modelControlMode: 'explicit',
+        restrictedEndpoints: [],
+        loadModel: '*',
+      });
+      const { http, triton } = server;
+      const state = async () => {
+        const response = await fetch(`${http}/v2/repository/index`, { method: 'POST' });
+        const [line] = (await response.json()) as { state: string }[];
+        return line?.state;
+      };
+      const request = ask(http, 'Held', 1);
+      await expect.poll(() => held.length).toBe(1);
+      for (const config of [undefined, { max_batch_size: 2 }]) {
+        expect(await control(http, 'Held', 'unload')).toBe(200);
+        expect(await control(http, 'Held', 'load', config)).toBe(200);
+        expect(await state()).toBe('READY');
+      }
+      expect(await control(http, 'Held', 'unload')).toBe(200);
+      // What is left of the last load has nothing to answer, and ends.
+      await expect.poll(state).toBe('UNAVAILABLE');
+      const changed = (how === 'unbind' ? triton.unbind('Held') : triton.rebind(heldModel(events, 2).bound)).then(
+        () => void events.push(how),
+      );
+      await expect.poll(state).toBe(how === 'unbind' ? undefined : 'UNAVAILABLE');
+      for (let i = 0; i < 20; i++) await fetch(`${http}/v2/health/live`);
+      held[0]!();
+      expect((await request).outputs[0]!.data).toEqual([1]);
+      await changed;
+      expect(events).toEqual(['setup 1', 'request 1', 'answer 1', 'teardown 1', how]);
+    },
+  );
+
+  it('that an unload lets drain is closed when the model was replaced meanwhile, and not before', async () => {
+    const events: string[] = [];
+    const { bound, held } = heldModel(events);
+    await using server = await startServer((triton) => triton.bind(bound), {
+      serverThread,
+      modelControlMode: 'explicit',
+      restrictedEndpoints: [],
+      loadModel: '*',
+    });
+    const { http, triton } = server;
+    const request = ask(http, 'Held', 1);
+    await expect.poll(() => held.length).toBe(1);
+    expect(await control(http, 'Held', 'unload')).toBe(200);
+    const replacement = heldModel(events, 2);
+    const replaced = triton.rebind(replacement.bound).then(() => void events.push('rebind'));
+    // What does not wait is done long before.
+    for (let i = 0; i < 20; i++) await fetch(`${http}/v2/health/live`);
+    held[0]!();
+    expect((await request).outputs[0]!.data).toEqual([1]);
+    await replaced;
+    expect(events).toEqual(['setup 1', 'request 1', 'answer 1', 'teardown 1', 'rebind']);
+    expect(await control(http, 'Held', 'load')).toBe(200);
+    const later = ask(http, 'Held', 2);
+    await expect.poll(() => replacement.held.length).toBe(1);
+    replacement.held[0]!();
+    expect((await later).outputs[0]!.data).toEqual([2]);
+  });
+
   it.each(['unbind', 'stop'] as const)(
     'lets a callable whose client has gone come to its end before its teardown, at %s',
     async (how) => {

@@ -1,8 +1,11 @@
 // Models that call other models of the server.
+import { getEventListeners } from 'node:events';
+
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, stream, type ModelCallOptions, type Tensor, type Triton } from 'tstriton';
+import { batch, defineModel, type ModelCallOptions, sample, stream, Tensor, type Triton, TritonError } from 'tstriton';
 
+import { POLL_MILLISECONDS, WAIT_MILLISECONDS } from '../support/waiting.js';
 import { gate, inferJson, startServer } from '../support/start-server.js';
 
 const number = defineModel({
@@ -44,6 +47,40 @@ function bindWaiting(triton: Triton, { started, aborted }: Readonly<Record<'star
 }
 
 describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline with %o', ({ serverThread }) => {
+  it('calls a model for each of many rows, with one listener on the signal of its batch', async () => {
+    const listeners: number[] = [];
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          config: { maxBatchSize: 64 },
+          inferFunc: batch(({ x }) => ({ y: x.map((value) => 3 * value) })),
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          config: { maxBatchSize: 64 },
+          inferFunc: (requests, { models, signal }) =>
+            requests.map(({ inputs: { x } }) => {
+              const rows = Array.from(x.data, async (value) => {
+                const called = models['Inner']!.infer({ x: new Tensor('float32', Float32Array.of(value), [1, 1]) });
+                listeners.push(getEventListeners(signal, 'abort').length);
+                return (await called)['y']!.data[0] as number;
+              });
+              return Promise.all(rows).then((data) => ({ y: new Tensor('float32', Float32Array.from(data), x.shape) }));
+            }),
+        });
+      },
+      { serverThread },
+    );
+    const data = Array.from({ length: 40 }, (_, i) => i);
+    const inputs = [{ name: 'x', datatype: 'FP32', shape: [40, 1], data }];
+    expect((await inferJson(server.http, 'Outer', inputs)).outputs[0]!.data).toEqual(data.map((value) => 3 * value));
+    expect(listeners).toHaveLength(40);
+    expect(Math.max(...listeners)).toBeLessThanOrEqual(1);
+  });
+
   it('runs through the batcher and the statistics of the model it calls', async () => {
     const seen: unknown[] = [];
     await using server = await startServer(
@@ -435,6 +472,171 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
         }),
       { serverThread },
     );
-    expect(await inferJson(server.http, 'Outer', ONE)).toMatchObject({ status: 400, error });
+    expect(await inferJson(server.http, 'Outer', ONE)).toMatchObject({ status: 500, error });
+  });
+
+  it.each([
+    ['of another shape', [[1, 2]], 'float32', 'unexpected shape for input'],
+    ['of another dtype', [[1]], 'int32', "data-type is 'INT32', but model 'Inner' expects 'FP32'"],
+  ] as const)(
+    'answers its own client INTERNAL when it calls a model with an input %s',
+    async (_, values, dtype, reason) => {
+      await using server = await startServer(
+        (triton) => {
+          triton.bind({ ...number, modelName: 'Inner', inferFunc: batch(({ x }) => ({ y: x })) });
+          triton.bind({
+            ...number,
+            modelName: 'Outer',
+            inferFunc: async (requests, { models }) => {
+              await models['Inner']!.infer({ x: Tensor.from(dtype, values as never) });
+              return requests;
+            },
+          });
+        },
+        { serverThread },
+      );
+      const { status, error } = await inferJson(server.http, 'Outer', ONE);
+      expect([status, error]).toEqual([500, expect.stringContaining("model 'Outer' cannot call model 'Inner': ")]);
+      expect(error).toContain(reason);
+    },
+  );
+
+  it('answers INTERNAL too when what is inside of an input is wrong', async () => {
+    const text = {
+      inputs: { s: { dtype: 'string', shape: [1] } },
+      outputs: { t: { dtype: 'bytes', shape: [1] } },
+    } as const;
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({ ...text, modelName: 'Inner', inferFunc: batch(() => ({ t: [['never']] })) });
+        triton.bind({
+          ...text,
+          modelName: 'Outer',
+          inferFunc: batch(async (_, { models }) => {
+            const { t } = await models['Inner']!.infer({ s: Tensor.from('bytes', [[Uint8Array.of(0xff)]]) });
+            return { t: t as Tensor<'bytes'> };
+          }),
+        });
+      },
+      { serverThread },
+    );
+    const asked = await inferJson(server.http, 'Outer', [{ name: 's', datatype: 'BYTES', shape: [1, 1], data: ['a'] }]);
+    expect([asked.status, asked.error]).toEqual([
+      500,
+      expect.stringMatching(/^model 'Outer' cannot call model 'Inner': .* not valid UTF-8/),
+    ]);
+  });
+
+  it('passes on what the model that it calls says of its input', async () => {
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          inferFunc: () => {
+            throw new TritonError('INVALID_ARG', 'x is too large');
+          },
+        });
+        bindCaller(triton, 'Outer', 'Inner');
+      },
+      { serverThread },
+    );
+    expect(await inferJson(server.http, 'Outer', ONE)).toMatchObject({ status: 400, error: 'x is too large' });
+  });
+
+  it('calls models as urgently as it was asked, unless it says otherwise', async () => {
+    const seen: Record<string, unknown> = {};
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          inferFunc: (requests) =>
+            requests.map(({ inputs, parameters, priority, timeoutMicroseconds }) => {
+              seen[parameters['call'] as string] = [priority, timeoutMicroseconds];
+              return { y: inputs.x };
+            }),
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          config: { maxBatchSize: 1 },
+          inferFunc: sample(async ({ x }, { models, requests }) => {
+            const { priority, timeoutMicroseconds, parameters } = requests[0]!;
+            const call = parameters['call'] as string;
+            seen[`${call} itself`] = [priority, timeoutMicroseconds];
+            const inner = { x: x.reshape([1, 1]) };
+            await models['Inner']!.infer(inner, { parameters: { call: `${call} same` } });
+            await models['Inner']!.infer(inner, {
+              parameters: { call: `${call} other` },
+              priority: 1,
+              timeoutMicroseconds: 0,
+            });
+            return { y: x };
+          }),
+        });
+      },
+      { serverThread },
+    );
+    const urgencies = [{ priority: 3, timeout: 5_000_000 }, { priority: 2 }, { timeout: 7_000_000 }, {}];
+    await Promise.all(
+      urgencies.map((urgency, i) => inferJson(server.http, 'Outer', ONE, { parameters: { ...urgency, call: `${i}` } })),
+    );
+    const expected = [
+      [3, 5_000_000],
+      [2, 0],
+      [0, 7_000_000],
+      [0, 0],
+    ].flatMap((own, i) => [
+      [`${i} itself`, own],
+      [`${i} same`, own],
+      [`${i} other`, [1, 0]],
+    ]);
+    expect(seen).toEqual(Object.fromEntries(expected as [string, unknown][]));
+  });
+
+  it('answers in the order of priorities, as a direct call does', async () => {
+    const [begun, held] = [gate(), gate()];
+    const order: number[] = [];
+    await using server = await startServer(
+      (triton) => {
+        triton.bind({
+          ...number,
+          modelName: 'Inner',
+          config: { maxBatchSize: 1, batcher: { priorityLevels: 4, defaultPriorityLevel: 4 } },
+          inferFunc: async ([request]) => {
+            begun.open();
+            await held.opened;
+            order.push(request!.priority);
+            return [{ y: request!.inputs.x }];
+          },
+        });
+        triton.bind({
+          ...number,
+          modelName: 'Outer',
+          config: { batcher: null, concurrency: 8 },
+          inferFunc: async ([request], { models }) => {
+            const { y } = await models['Inner']!.infer({ x: request!.inputs.x });
+            return [{ y: y as Tensor<'float32'> }];
+          },
+        });
+      },
+      { serverThread },
+    );
+    const waiting = async () =>
+      Number(
+        /nv_inference_pending_request_count\{model="Inner"[^}]*\} (\d+)/.exec(
+          await (await fetch(server.metrics)).text(),
+        )?.[1],
+      );
+    const asked = [inferJson(server.http, 'Outer', ONE)];
+    await begun.opened;
+    for (const [index, priority] of [4, 2, 3, 1].entries()) {
+      asked.push(inferJson(server.http, 'Outer', ONE, { parameters: { priority } }));
+      await expect.poll(waiting, { interval: POLL_MILLISECONDS, timeout: WAIT_MILLISECONDS }).toBe(index + 1);
+    }
+    held.open();
+    await Promise.all(asked);
+    expect(order).toEqual([0, 1, 2, 3, 4]);
   });
 });

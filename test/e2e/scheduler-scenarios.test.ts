@@ -10,9 +10,10 @@ import { ModelClient } from 'tstriton/client';
 import { readCases, type Arrival, type SchedulerCase } from '../conformance/cases.js';
 import { recordedOutcomeOf } from '../conformance/recorded-outcomes.js';
 import { modelConfigOf } from '../conformance/scheduler-simulator.js';
+import type { ServedCore } from '../../dist/frontend/served-core.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
 // Its own module, to see requests arrive.
-import { InferenceServer } from '../../dist/core/inference-server.js';
+import { LocalServer } from '../../dist/server/server-handle.js';
 
 const CHOSEN = [
   'none-burst',
@@ -87,12 +88,11 @@ class StandingTime {
   #sent = 0;
   #arrived = 0;
 
-  constructor() {
-    const { infer } = InferenceServer.prototype;
-    const arrives = () => this.#arrived++;
-    vi.spyOn(InferenceServer.prototype, 'infer').mockImplementation(function (this: InferenceServer, ...given) {
-      arrives();
-      return infer.apply(this, given);
+  constructor(core: ServedCore) {
+    const infer = core.infer.bind(core);
+    vi.spyOn(core, 'infer').mockImplementation((...given) => {
+      this.#arrived++;
+      return infer(...given);
     });
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
   }
@@ -115,16 +115,32 @@ class StandingTime {
   }
 
   async #settle(): Promise<void> {
-    do for (let i = 0; i < TURNS; i++) await turn();
-    while (this.#arrived < this.#sent);
+    for (let rounds = 0; rounds === 0 || this.#arrived < this.#sent; rounds++) {
+      if (rounds > MOST_ROUNDS) throw new Error(`of ${this.#sent} requests ${this.#arrived} arrived`);
+      for (let i = 0; i < TURNS; i++) await turn();
+    }
   }
 }
 
 /** More turns of the event loop than anything takes from a request's arrival to its client's answer. */
 const TURNS = 30;
+/** Far more than a request takes to arrive. */
+const MOST_ROUNDS = 100_000;
 
-async function play(server: RunningServer, testCase: SchedulerCase, { answers }: Played): Promise<void> {
-  const time = new StandingTime();
+interface Playing {
+  readonly server: RunningServer;
+  readonly core: ServedCore;
+}
+
+/** Starts a server, and looks into it. */
+async function startSeen(...given: Parameters<typeof startServer>): Promise<Playing> {
+  const seen = vi.spyOn(LocalServer.prototype, 'start');
+  const server = await startServer(...given);
+  return { server, core: (seen.mock.contexts[0] as LocalServer).core };
+}
+
+async function play({ server, core }: Playing, testCase: SchedulerCase, { answers }: Played): Promise<void> {
+  const time = new StandingTime(core);
   const spec = specOf(testCase);
   // Triton's clients sent each request once.
   const once = { retry: false } as const;
@@ -176,8 +192,9 @@ describe('recorded scenarios through a whole server', () => {
     const testCase = cases.find((one) => one.name === name)!;
     const played: Played = { batches: [], answers: {} };
     const options = { serverThread: false, responseCacheByteSize: 1 << 20 };
-    await using server = await startServer((triton) => bindScenario(triton, testCase, played), options);
-    await play(server, testCase, played);
+    const playing = await startSeen((triton) => bindScenario(triton, testCase, played), options);
+    await using _ = playing.server;
+    await play(playing, testCase, played);
     expect(recordedOf(testCase)).toContainEqual(played);
   });
 });

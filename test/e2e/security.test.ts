@@ -7,9 +7,12 @@ import { describe, expect, it, vi } from 'vitest';
 
 import { Triton, type TritonConfig } from 'tstriton';
 
-import { SERVICES } from '../../src/frontend/grpc/service.js';
-import { ENDPOINTS, matchRoute, type Endpoint } from '../../src/frontend/http/routes.js';
+import { servedMethods } from '../../src/frontend/grpc/grpc-service.js';
+import { ENDPOINTS, type Endpoint } from '../../src/frontend/http/endpoints.js';
+import { matchRoute } from '../../src/frontend/http/routes.js';
 import { CATEGORIES } from '../../src/frontend/restricted-features.js';
+import type { ServedCore } from '../../src/frontend/served-core.js';
+import { controlledCore } from '../support/controlled-core.js';
 import { framed, rawGrpcCall } from '../support/raw-grpc.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';
 import { FREE_PORTS, startServer } from '../support/start-server.js';
@@ -19,14 +22,22 @@ const file = temporaryFolder();
 const FLOATS = { dtype: 'float32', shape: [-1] } as const;
 
 function bind(triton: Triton): void {
-  triton.bind({ modelName: 'm', inferFunc: (requests) => requests, inputs: { x: FLOATS }, outputs: { y: FLOATS } });
+  triton.bind({
+    modelName: 'm',
+    route: 'POST /own',
+    inferFunc: (requests) => requests,
+    inputs: { x: FLOATS },
+    outputs: { y: FLOATS },
+  });
 }
 
 /** A path of each endpoint. The type has a new one be added here. */
 const PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   'server metadata': ['/v2'],
+  openapi: ['/openapi.json'],
   live: ['/v2/health/live'],
   ready: ['/v2/health/ready'],
+  'model list': ['/v2/models'],
   'model metadata': ['/v2/models/m', '/v2/models/m/versions/1'],
   'model ready': ['/v2/models/m/ready', '/v2/models/m/versions/1/ready'],
   'model config': ['/v2/models/m/config', '/v2/models/m/versions/1/config'],
@@ -34,6 +45,7 @@ const PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
   infer: ['/v2/models/m/infer', '/v2/models/m/versions/1/infer'],
   generate: ['/v2/models/m/generate', '/v2/models/m/versions/1/generate'],
   'generate stream': ['/v2/models/m/generate_stream', '/v2/models/m/versions/1/generate_stream'],
+  'plain json': ['/own'],
   trace: ['/v2/trace/setting', '/v2/models/m/trace/setting'],
   logging: ['/v2/logging'],
   'repository index': ['/v2/repository/index', '/v2/repository/r/index'],
@@ -51,9 +63,9 @@ const PATHS: Readonly<Record<Endpoint, readonly string[]>> = {
 };
 const SECRET = "a secret that is nobody else's business";
 const ALL: TritonConfig = { restrictedEndpoints: [...CATEGORIES], accessToken: SECRET };
-const METHODS = Object.entries(SERVICES).flatMap(([service, methods]) =>
-  Object.entries(methods).map(([name, category]) => [`/${service}/${name}`, category] as const),
-);
+const core = { ...controlledCore(), isReady: () => true } as unknown as ServedCore;
+const SERVED = servedMethods({ server: core, forwarding: undefined, compression: 'none' });
+const METHODS = [...SERVED].map(([path, { category }]) => [path, category] as const);
 
 describe('a server whose every API is restricted', () => {
   it('answers no path of HTTP without the token, by any method and however the path is written', async () => {
@@ -61,7 +73,7 @@ describe('a server whose every API is restricted', () => {
     const { host } = new URL(server.http);
     for (const [endpoint, paths] of Object.entries(PATHS)) {
       for (const path of paths) {
-        expect(matchRoute(path)?.endpoint).toBe(endpoint);
+        expect(matchRoute(path)?.endpoint ?? 'plain json').toBe(endpoint);
         const { methods } = ENDPOINTS[endpoint as Endpoint];
         for (const written of [path, `${path}?x=y`]) {
           for (const method of methods) {

@@ -157,7 +157,9 @@ describe.each(CLIENT_KINDS)('ServerClient over %s', (kind) => {
     await using own = new ServerClient(`${protocol}://127.0.0.1:2`);
     const waiting = own.waitForReady({ timeoutMs: 100 });
     await expect(waiting).rejects.toThrow(/^deadline of 100 ms exceeded for the server at .* to be ready: .*refused$/);
-    await expect(waiting).rejects.toSatisfy((error) => TritonTimeoutError.is(error) && error.code === 'UNAVAILABLE');
+    await expect(waiting).rejects.toSatisfy(
+      (error) => TritonTimeoutError.is(error) && error.code === 'DEADLINE_EXCEEDED',
+    );
     await using other = new ServerClient(at(server));
     await expect(other.waitForReady({ timeoutMs: 100, model: 'Nope' })).rejects.toThrow(
       "exceeded for model 'Nope' of the server at",

@@ -14,6 +14,7 @@ import { defineModel, type TritonConfig } from 'tstriton';
 import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js';
 import { framed } from '../support/raw-grpc.js';
 import { RawConnection } from '../support/raw-http.js';
+import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2, type RawFrame } from '../support/raw-http2.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';
 import { startServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
@@ -57,6 +58,27 @@ function grpcRequest(count: number, first: number): Buffer {
       create(ModelInferRequestSchema, { modelName: 'Counting', inputs, rawInputContents }),
     ),
   );
+}
+
+/** The same as a call on a stream. */
+function grpcCall(stream: number, count: number, first: number): readonly RawFrame[] {
+  const head = encodeHeaders([
+    [':method', 'POST'],
+    [':scheme', 'http'],
+    [':path', '/inference.GRPCInferenceService/ModelInfer'],
+    ['content-type', 'application/grpc'],
+    ['te', 'trailers'],
+  ]);
+  return [
+    { type: FRAME.HEADERS, flags: FLAG.END_HEADERS, stream, payload: head },
+    { type: FRAME.DATA, flags: FLAG.END_STREAM, stream, payload: framed(grpcRequest(count, first)) },
+  ];
+}
+
+/** The numbers at the end of the answer on a stream. */
+async function grpcAnswer(client: RawHttp2, stream: number, count: number): Promise<Buffer | undefined> {
+  const data = await client.frame((frame) => frame.type === FRAME.DATA && frame.stream === stream);
+  return data?.payload.subarray(-4 * count);
 }
 
 /** The binary part of a whole answer. */
@@ -233,6 +255,45 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a stop with %o
     const answer = await client.answer();
     expect([answer?.status, answer?.headers.get('connection')]).toEqual([200, 'close']);
     expect(answer!.body.subarray(-4000).equals(bytesOf(numbers(1000, 11)))).toBe(true);
+    await stopped;
+  });
+
+  it('answers gRPC calls that cross its goodbye, until the client must have read that', async () => {
+    const { server } = await start({ exitTimeoutSecs: FOR_EVER });
+    using client = await RawHttp2.open(server.triton.grpcPort!);
+    await client.frame(({ type }) => type === FRAME.SETTINGS);
+    const stopped = server.triton.stop();
+    const ping = await client.frame(({ type, flags }) => type === FRAME.PING && flags === 0);
+    // As far as the server can know, this was sent before GOAWAY and PING came.
+    client.send(...grpcCall(1, 10, 37));
+    expect(await grpcAnswer(client, 1, 10)).toEqual(bytesOf(numbers(10, 37)));
+    client.send(...grpcCall(3, 20, 41), { type: FRAME.PING, flags: FLAG.ACK, payload: ping!.payload });
+    expect(await grpcAnswer(client, 3, 20)).toEqual(bytesOf(numbers(20, 41)));
+    await stopped;
+    const last = client.frames
+      .filter(({ type }) => type === FRAME.GOAWAY)
+      .map(({ payload }) => payload.readUInt32BE(0));
+    expect(last).toEqual([0x7fffffff, 3]);
+  });
+
+  it('answers the first call of a gRPC client that had just connected', async () => {
+    const { server } = await start({ exitTimeoutSecs: FOR_EVER });
+    const port = server.triton.grpcPort!;
+    using client = await RawHttp2.open(port, Buffer.alloc(0));
+    const stopped = server.triton.stop();
+    const isOpen = async () => {
+      const socket = connect(port, '127.0.0.1');
+      const opened = await once(socket, 'connect').then(
+        () => true,
+        () => false,
+      );
+      socket.destroy();
+      return opened;
+    };
+    while (await isOpen());
+    client.sendBytes(Buffer.concat([PREFACE, encodeFrame({ type: FRAME.SETTINGS })]));
+    client.send(...grpcCall(1, 10, 43));
+    expect(await grpcAnswer(client, 1, 10)).toEqual(bytesOf(numbers(10, 43)));
     await stopped;
   });
 

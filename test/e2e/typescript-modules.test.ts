@@ -15,11 +15,21 @@ const LOADS_TYPESCRIPT = Boolean((process.features as { readonly typescript?: un
 
 const PLAIN = new URL('../fixtures/typed-instance.ts', import.meta.url);
 const WITH_ENUM = new URL('../fixtures/enum-instance.ts', import.meta.url);
+const IMPORTING = new URL('../fixtures/importing-instance.ts', import.meta.url);
 
 /** Options of Node's for a thread to which these packages are not installed. */
 function hiding(...packages: readonly string[]): readonly string[] {
+  return hidingImports(
+    packages,
+    packages.map((name) => `/node_modules/${name.split('/')[0]}/`),
+  );
+}
+
+/** Of imports by name, and by paths with such a folder. */
+function hidingImports(packages: readonly string[], folders: readonly string[]): readonly string[] {
   const hook = `export function resolve(name, context, next) {
-    if (${JSON.stringify(packages)}.includes(name)) throw new Error('not installed');
+    const isHidden = ${JSON.stringify(packages)}.includes(name) || ${JSON.stringify(folders)}.some((folder) => name.includes(folder));
+    if (isHidden) throw new Error('not installed');
     return next(name, context);
   }`;
   const dataUrl = (code: string) => `data:text/javascript,${encodeURIComponent(code)}`;
@@ -76,6 +86,19 @@ describe('a module in TypeScript', () => {
     expect(await ask(server.http, 'Enum', 1)).toMatchObject({ status: 200, y: 2 });
   });
 
+  it.each(['jiti', 'tsx/esm/api'])('may import TypeScript as JavaScript where only %s is hidden', async (hidden) => {
+    await using server = await startServer((triton) => bindEnum(triton, hiding(hidden), IMPORTING));
+    expect(await ask(server.http, 'Enum', 2)).toMatchObject({ status: 200, y: 42 });
+  });
+
+  it.runIf(LOADS_TYPESCRIPT)('that imports it so is refused with the ways out where nothing helps', async () => {
+    await using server = await startServer(() => undefined);
+    bindEnum(server.triton, hiding('jiti', 'tsx/esm/api'), IMPORTING);
+    await expect(server.triton.ready()).rejects.toThrow(
+      'there is no added-constant.js, but added-constant.ts, and Node does not take the one for the other; name added-constant.ts in the import, or install jiti or tsx, or compile the module to JavaScript',
+    );
+  });
+
   it.runIf(LOADS_TYPESCRIPT)('needs neither of them where Node strips types', async () => {
     await using server = await startServer((triton) => bindTyped(triton, { execArgv: hiding('jiti', 'tsx/esm/api') }));
     expect(await ask(server.http, 'Typed', 0)).toMatchObject({ status: 200, y: '{"args":"typed"}' });
@@ -104,7 +127,7 @@ describe('a program that runs under tsx', () => {
     ['by --import', ['--import', 'tsx']],
   ])('serves modules in TypeScript from threads: %s', (_, options) => {
     const program = fileURLToPath(new URL('../fixtures/tsx-program.ts', import.meta.url));
-    const flags = hiding('jiti', 'tsx/esm/api');
+    const flags = hidingImports(['jiti', 'tsx/esm/api'], []);
     const { stdout, stderr } = spawnSync(process.execPath, [...options, program, ...flags], {
       encoding: 'utf8',
       cwd: fileURLToPath(new URL('../..', import.meta.url)),

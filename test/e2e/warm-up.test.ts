@@ -1,8 +1,13 @@
 // Warm-up: what the model gets before anybody else may ask it.
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, instanceGroup, stream, type CallableOf, type ModelWarmup } from 'tstriton';
+import { batch, defineModel, instanceGroup, stream, type CallableOf, type ModelWarmup, type Tensor } from 'tstriton';
 
+import { npy } from '../support/npy.js';
 import { inferJson, startServer } from '../support/start-server.js';
 
 const WARMUP: readonly ModelWarmup[] = [
@@ -38,6 +43,33 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
       model_stats: { execution_count: number }[];
     };
     expect(stats.model_stats[0]!.execution_count).toBe(0);
+  });
+
+  it('makes a sequence of each row for a model that batches by sequences, and leaves no state behind', async () => {
+    const seen: string[] = [];
+    const ended: string[] = [];
+    let made = 0;
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          ...warmed,
+          config: {
+            modelWarmup: WARMUP,
+            sequenceBatching: {
+              state: () => ++made,
+              onEnd: (state: number, reason) => void ended.push(`${state} ${reason}`),
+            },
+          },
+          inferFunc: batch(async ({ x }, { sequences }) => {
+            seen.push(`${x.shape.join('x')} of ${sequences.map((sequence) => sequence!.state).join()}`);
+            return { y: x };
+          }),
+        }),
+      { serverThread },
+    );
+    expect(server.triton.isReady).toBe(true);
+    expect(seen).toEqual(['3x2 of 1,2,3', '3x2 of 4,5,6', '1x4 of 7']);
+    expect(ended).toEqual([1, 2, 3, 4, 5, 6, 7].map((state) => `${state} ended`));
   });
 
   it('runs generators to their end', async () => {
@@ -133,6 +165,93 @@ describe.each([{ serverThread: true }, { serverThread: false }])('warm-up with %
     await replaced;
     await expect.poll(instances).toBe('2');
     expect([await answer(), await answer()]).toEqual([[1], [1]]);
+  });
+});
+
+const IDS = { dtype: 'int64', shape: [-1] } as const;
+
+/** PyTriton's L0_warmup_functionality. */
+describe.each([{ serverThread: true }, { serverThread: false }])('warm-up as PyTriton has it, with %o', (config) => {
+  it('takes arrays of numpy, zeros and random values, and names some of the inputs only', async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'tstriton-warm-up-'));
+    const file = async (name: string, rows: readonly (readonly number[])[]) => {
+      const path = join(folder, `${name}.npy`);
+      await writeFile(path, npy('<i8', `(${rows.length}, 5)`, BigInt64Array.from(rows.flat(), BigInt)));
+      return path;
+    };
+    const positions = [[0, 1, 2, 3, 4], [5, 6, 7, 8, 9], [10, 11, 12, 13, 14]]; // prettier-ignore
+    const from = (inputDataFile: string) => ({ ...IDS, shape: [5], inputDataFile });
+    const modelWarmup: ModelWarmup[] = [
+      { name: 'special', inputs: { special: from(await file('special', [[-1, -100, 0, 1, 2]])) } },
+      { name: 'cut', batchSize: 2, inputs: { positions: from(await file('cut', positions)) } },
+      { name: 'as it is', batchSize: 3, inputs: { positions: from(await file('whole', positions)) } },
+      { name: 'repeated', batchSize: 4, inputs: { positions: from(await file('repeated', positions)) } },
+      {
+        name: 'others',
+        batchSize: 2,
+        inputs: { random: { ...IDS, shape: [10], randomData: true }, padding: { ...IDS, shape: [3], zeroData: true } },
+      },
+    ];
+    const calls: Record<string, Tensor<'int64'>>[] = [];
+    const inputs = { special: IDS, positions: IDS, random: IDS, padding: IDS };
+    await using server = await startServer(
+      (triton) =>
+        void triton.bind({
+          modelName: 'Ids',
+          inputs,
+          outputs: inputs,
+          config: { maxBatchSize: 4, modelWarmup },
+          inferFunc: batch((given) => {
+            calls.push({ ...given });
+            return given;
+          }),
+        }),
+      config,
+    );
+    await rm(folder, { recursive: true });
+    const rowsOf = (call: number, name: string) => calls[call]![name]!.toNested();
+    const rows = positions.map((row) => row.map(BigInt));
+    expect(calls.map((call) => Object.keys(call))).toEqual([
+      ['special'],
+      ['positions'],
+      ['positions'],
+      ['positions'],
+      ['random', 'padding'],
+    ]);
+    expect(rowsOf(0, 'special')).toEqual([[-1n, -100n, 0n, 1n, 2n]]);
+    expect(rowsOf(1, 'positions')).toEqual(rows.slice(0, 2));
+    expect(rowsOf(2, 'positions')).toEqual(rows);
+    expect(rowsOf(3, 'positions')).toEqual([...rows, rows[0]]);
+    expect(calls[4]!['padding']).toMatchObject({ shape: [2, 3], data: new BigInt64Array(6) });
+    expect(new Set(calls[4]!['random']!.data).size).toBeGreaterThan(1);
+    // Clients still have to send them all.
+    const some = { name: 'special', datatype: 'INT64', shape: [1, 1], data: [7] };
+    const response = await fetch(`${server.http}/v2/models/Ids/infer`, {
+      method: 'POST',
+      body: JSON.stringify({ inputs: [some] }),
+    });
+    expect([response.status, await response.text()]).toEqual([
+      400,
+      expect.stringContaining('expected 4 inputs but got 1'),
+    ]);
+  });
+
+  it('says which inputs the request lacks when the callable fails', async () => {
+    const modelWarmup = [{ name: 'some', inputs: { a: { ...IDS, shape: [1], zeroData: true } } }];
+    const started = startServer(
+      (triton) =>
+        void triton.bind({
+          modelName: 'Sum',
+          inputs: { a: IDS, b: IDS },
+          outputs: { sum: IDS },
+          config: { modelWarmup },
+          inferFunc: batch(({ a, b }) => ({ sum: a.map((value, i) => value + b.data[i]!) })),
+        }),
+      config,
+    );
+    await expect(started).rejects.toThrow(
+      /warm-up 'some' of model 'Sum' failed: .*undefined.* \(it has no input 'b'\)/,
+    );
   });
 });
 

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 
 import { askOnnxLanguageId } from '../../examples/onnx-language-id/client.js';
 import { encodeOnnx, readLanguageModel } from '../../examples/onnx-language-id/export.js';
-import { bindOnnxLanguageId, MODEL_NAME } from '../../examples/onnx-language-id/serve.js';
+import { bindOnnxLanguageId, MODEL_NAME } from '../../examples/onnx-language-id/server.js';
 import { startServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
 

@@ -7,7 +7,7 @@ import { ModelClient } from 'tstriton/client';
 import { describe, expect, it } from 'vitest';
 
 import { logged, standardized } from '../../examples/own-decorator/decorators.js';
-import { bindRisk, risk } from '../../examples/own-decorator/serve.js';
+import { bindRisk, risk } from '../../examples/own-decorator/server.js';
 import { startServer } from '../support/start-server.js';
 
 describe('the example of decorators of one’s own', () => {

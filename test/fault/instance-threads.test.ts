@@ -256,8 +256,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect([(await runs).status, (await died).status]).toEqual([200, 503]);
     const { status, error } = await waits;
     expect(ENDS_OF_WAITING).toContainEqual([status, error]);
-    // Its second start, and no third.
-    await expect.poll(() => Atomics.load(held, 0)).toBe(2);
+    // Its second start, and no third. A start that nobody waits for any more may be called off before it counts.
+    expect(status === 200 ? [2] : [1, 2]).toContain(Atomics.load(held, 0));
   });
 
   it('that dies after its model was replaced is started again for what waits there, and not for the new model', async () => {

@@ -257,7 +257,8 @@ async function badNetwork(port: number, random: Random) {
         last = last.then(async () => {
           if (deed === 'late') await new Promise((resolve) => setTimeout(resolve, random.integer(1, 10)));
           if (deed === 'half') other.write(bytes.subarray(0, bytes.length >> 1));
-          if (deed === 'reset' || deed === 'half') return void other.resetAndDestroy();
+          if (deed === 'reset' || deed === 'half')
+            return void (other.writableEnded ? other.destroy() : other.resetAndDestroy());
           if (deed !== 'pieces') return void other.write(bytes);
           for (let at = 0; at < bytes.length; at += 7) {
             other.write(bytes.subarray(at, at + 7));

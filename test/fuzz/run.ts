@@ -1,10 +1,10 @@
 // `npm run fuzz -- [target…] [--runs N | --minutes N] [--seed S]`: the long form of the fuzz tests. Without targets it goes over all of
 // them, without a seed it begins where nobody has been. What is found is printed, and lies in test/fuzz/found/ from then on.
-import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 
 import { fuzz, FuzzFinding, newReport, type FuzzReport } from './fuzz-target.js';
+import { runFuzzedTest } from './run-fuzzed-test.js';
 import { FUZZED_TESTS, TARGETS, type FuzzedTest } from './targets.js';
 import { watchForHangs } from './watch.js';
 
@@ -54,16 +54,13 @@ function fuzzTarget(name: string, { runs, minutes, seed }: Wanted): FuzzReport {
 }
 
 /** Runs the test until the runs, or the minutes, are over; with minutes each time from another seed. */
-async function fuzzTest({ file, ...names }: FuzzedTest, { runs, minutes, seed }: Wanted): Promise<FuzzReport> {
+async function fuzzTest(test: FuzzedTest, { runs, minutes, seed }: Wanted): Promise<FuzzReport> {
   const report = newReport();
   const deadline = minutes === undefined ? undefined : performance.now() + minutes * 60_000;
   const most = runs ?? RUNS_OF_TESTS;
   do {
     const count = deadline === undefined ? most : RUNS_OF_TESTS;
-    const env = { ...process.env, [names.runs]: String(count), [names.seed]: String(seed + report.runs) };
-    const vitest = spawn('npx', ['vitest', 'run', file], { env, stdio: ['ignore', 'inherit', 'inherit'] });
-    const code = await new Promise((resolve) => vitest.once('close', resolve));
-    if (code !== 0) throw new Error(`${file} failed with ${names.runs}=${count} ${names.seed}=${seed + report.runs}`);
+    await runFuzzedTest(test, { seed: seed + report.runs, runs: count });
     report.runs += count;
   } while (deadline !== undefined && performance.now() < deadline);
   return report;

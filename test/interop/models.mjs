@@ -20,6 +20,7 @@ export function bindModels(triton) {
   bindKeyed(triton);
   bindFailures(triton);
   bindDecoupled(triton);
+  bindSequences(triton);
 }
 
 /**
@@ -231,4 +232,29 @@ function bindDecoupled(triton) {
     outputs: { i: { dtype: 'int32', shape: [1] } },
     config: { decoupled: true, concurrency: 4 },
   });
+}
+
+/**
+ * The running total of a sequence, kept by the server, under both strategies.
+ *
+ * @param {import('tstriton').Triton} triton
+ */
+function bindSequences(triton) {
+  for (const strategy of /** @type {const} */ (['direct', 'oldest'])) {
+    triton.bind({
+      modelName: strategy === 'direct' ? 'Total' : 'OldestTotal',
+      inferFunc: batch(({ x }, { sequences }) => ({
+        total: x.map((value, row) => {
+          const state = /** @type {{ total: number }} */ (sequences[row]?.state);
+          return (state.total += value);
+        }),
+      })),
+      inputs: { x: { dtype: 'int32', shape: [1] } },
+      outputs: { total: { dtype: 'int32', shape: [1] } },
+      config: {
+        maxBatchSize: 16,
+        sequenceBatching: { strategy, maxSequenceIdleMicroseconds: 5_000_000, state: () => ({ total: 0 }) },
+      },
+    });
+  }
 }

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 import { defineModel, ModelClient, ServerClient } from 'tstriton/client';
+import { SharedMemory } from 'tstriton/client/shared-memory';
 
 import { ADD_SUB, startKserve, startMlserver, type PythonServer } from './start-python-server.js';
 import { startTriton, type LiveTriton } from './start-triton.js';
@@ -53,6 +54,28 @@ describe.runIf(TRITON_ENVIRONMENT !== undefined)("NVIDIA's tritonserver", () => 
   });
 
   describe.each(['http', 'grpc'])('over %s', (protocol) => {
+    it('answers in shared memory what came in shared memory', async () => {
+      const outputs = { add: 100, sub: 100 };
+      await using memory = new SharedMemory(url(protocol), { outputs, maxBytes: 2 ** 18 });
+      await using client = new ModelClient(memory, addSub('addsub'));
+      const answers = await Promise.all(
+        [1, 2, 3, 4, 5].map((i) => client.inferBatch({ a: [[i, i, i]], b: [[10, 20, 30]] })),
+      );
+      expect(answers.map(({ add }) => add!.toNested())).toEqual([1, 2, 3, 4, 5].map((i) => [[10 + i, 20 + i, 30 + i]]));
+      await using other = new SharedMemory(url(protocol), { outputs: { y: 1000 } });
+      await using texts = new ModelClient(other, 'id_bytes');
+      const { y } = await texts.inferBatch({ x: [['é', ''], ['abc', 'd']] }); // prettier-ignore
+      expect(y!.strings()).toEqual(['é', '', 'abc', 'd']);
+      await using server = new ServerClient(url(protocol));
+      await server.unregisterSystemSharedMemory();
+      expect(nested(await client.inferBatch({ a: A, b: B }))).toEqual(SUMS);
+      await using small = new SharedMemory(url(protocol), { outputs: { add: 4 } });
+      await using refused = new ModelClient(small, addSub('addsub'));
+      await expect(refused.inferBatch({ a: A, b: B })).rejects.toMatchObject({
+        message: expect.stringContaining('should be at least 12 bytes') as unknown,
+      });
+    });
+
     it('answers samples and batches, of a model that is declared or known by its name', async () => {
       await using named = new ModelClient(url(protocol), 'addsub');
       expect(nested(await named.inferBatch({ a: A, b: B }))).toEqual(SUMS);

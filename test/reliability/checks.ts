@@ -1,7 +1,7 @@
 // All checks, by the name that `npm run reliability` takes.
 import type { Check } from './check.js';
 import { cancellationWithoutThread, cancellationWithThread } from './checks/cancellation.js';
-import { fuzzing } from './checks/fuzzing.js';
+import { fuzzing, fuzzingTests } from './checks/fuzzing.js';
 import { idle } from './checks/idle.js';
 import { cancellations, loads, requestsWithoutThread, requestsWithThread } from './checks/leaks.js';
 import { lifeWithoutThread, lifeWithThread } from './checks/life.js';
@@ -19,6 +19,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
   matrix: matrixWithThread,
   'matrix-inline': matrixWithoutThread,
   fuzz: fuzzing,
+  ...fuzzingTests,
   requests: requestsWithThread,
   'requests-inline': requestsWithoutThread,
   loads,

@@ -23,17 +23,38 @@ const END = '<!-- /measured -->';
 export function withRuns(page: string, runs: Runs): string {
   const [begin, end] = [page.indexOf(BEGIN), page.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`RELIABILITY.md must have ${BEGIN} and ${END}`);
-  const sections = Object.keys(CHECKS).flatMap((name) => (runs[name] === undefined ? [] : [section(name, runs[name])]));
+  const sections = Object.keys(CHECKS).flatMap((name) => sectionsOf(name, runs));
   return `${page.slice(0, begin + BEGIN.length)}\n\n${sections.join('\n')}\n${page.slice(end)}`;
 }
 
-function section(name: string, { date, commit, form, seed, seconds, machine, load, figures }: Run): string {
+/** The oldest supported major version of Node. The page has the runs on others beside the runs on this one. */
+const USUAL_NODE = '20';
+
+/** The name of a check's run on this version of Node. */
+export function nameOfRun(check: string, version: string = process.versions.node): string {
+  const [major] = version.split('.');
+  return major === USUAL_NODE ? check : `${check} on Node ${major}`;
+}
+
+function sectionsOf(check: string, runs: Runs): readonly string[] {
+  const others = Object.keys(runs).filter((name) => name.startsWith(`${check} on Node `));
+  return [check, ...others.toSorted()].flatMap((name) => {
+    const run = runs[name];
+    return run === undefined ? [] : [section(name, CHECKS[check]!.about, run)];
+  });
+}
+
+function section(
+  name: string,
+  about: string,
+  { date, commit, form, seed, seconds, machine, load, figures }: Run,
+): string {
   const rows = figures.map(({ what, got, wanted = '', isMet }) => {
     const outcome = isMet === undefined ? '' : isMet ? 'yes' : '**no**';
     return `| ${[what, got, wanted, outcome].map((text) => text.replaceAll('|', '\\|')).join(' | ')} |`;
   });
   return [
-    `### ${name}: ${CHECKS[name]!.about}`,
+    `### ${name}: ${about}`,
     '',
     '| | measured | wanted | met |',
     '| --- | --- | --- | --- |',

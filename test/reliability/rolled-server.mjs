@@ -5,7 +5,9 @@ import { devNull } from 'node:os';
 import { Triton } from 'tstriton';
 
 const [httpPort, grpcPort, serverThread] = process.argv.slice(2).map((text) => JSON.parse(text));
-const triton = new Triton({ httpPort, grpcPort, serverThread, allowMetrics: false, logFile: devNull });
+// On a slow machine a large answer that is read slowly takes longer than the default of 30 s.
+const exitTimeoutSecs = 300;
+const triton = new Triton({ httpPort, grpcPort, serverThread, exitTimeoutSecs, allowMetrics: false, logFile: devNull });
 triton.bind({
   modelName: 'Negate',
   inputs: { x: { dtype: 'float32', shape: [-1] } },

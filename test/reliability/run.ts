@@ -10,7 +10,7 @@ import { format, resolveConfig } from 'prettier';
 
 import type { CheckOptions, Figure } from './check.js';
 import { CHECKS } from './checks.js';
-import { withRuns, type Run, type Runs } from './page.js';
+import { nameOfRun, withRuns, type Run, type Runs } from './page.js';
 
 const PAGE = fileURLToPath(new URL('../../RELIABILITY.md', import.meta.url));
 const RUNS = fileURLToPath(new URL('runs.json', import.meta.url));
@@ -75,7 +75,7 @@ for (const name of positionals.length > 0 ? positionals : Object.keys(CHECKS)) {
   console.log(`${name}: ${CHECKS[name]!.about}, seed ${seed}`);
   try {
     const run = await runCheck(name, { seed, isFull: values.full });
-    await keep(name, run);
+    await keep(nameOfRun(name), run);
     for (const { what, got, wanted, isMet } of run.figures) {
       console.log(
         `  ${what}: ${got}${wanted === undefined ? '' : ` (wanted ${wanted})`}${isMet === false ? ' NOT MET' : ''}`,

@@ -6,7 +6,7 @@ const ignore = () => undefined;
 
 export function controlledCore(): Pick<
   ServedCore,
-  'models' | 'logSettings' | 'sharedMemory' | 'loadModel' | 'traceSettings' | 'updateTraceSettings'
+  'models' | 'logSettings' | 'sharedMemory' | 'loadModel' | 'traceSettings' | 'updateTraceSettings' | 'measure'
 > {
   const logger = { error: ignore, warn: ignore, info: ignore, verbose: ignore };
   const server = new InferenceServer({ name: 'triton', version: '1', logger });
@@ -16,6 +16,7 @@ export function controlledCore(): Pick<
     sharedMemory: server.sharedMemory,
     loadModel: (...load) => server.loadModel(...load),
     traceSettings: (model) => server.traceSettings(model),
+    measure: () => server.measure(),
     updateTraceSettings: (...update) => server.updateTraceSettings(...update),
   };
 }

@@ -48,7 +48,10 @@ export function callWith(
     info: () => undefined,
     verbose: () => undefined,
   };
-  const calling = { caller: () => Promise.reject(new Error('no models')), callers: [], traceContext: undefined };
+  const caller = () => {
+    throw new Error('no models');
+  };
+  const calling = { caller, callers: [], traceContext: undefined };
   const services = { logger, metrics: new MetricsRecorder(), calling, span: undefined };
   const context = new HostContext(modelConfig, requests, services);
   return { result: (callable as AnyInferFunc)(context.requests as readonly HostedRequest[], context), errors };

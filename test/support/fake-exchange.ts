@@ -1,16 +1,12 @@
 // A request for the HTTP frontend and its answer, without a socket: tests give the body and read what was answered.
-import type { BodyReader, HttpAnswer, HttpHeaders, HttpRequest } from '../../src/http1/http-exchange.js';
-import { HeldRoom } from './held-room.js';
+import type { BodyPlan, HttpExchange, HttpHeaders, HttpRequest, ServeRequest } from '../../src/http1/http-exchange.js';
 
-export class FakeRequest extends HeldRoom implements HttpRequest {
+export class FakeRequest implements HttpRequest {
   readonly method: string;
   readonly target: string;
   readonly bodyLength: number | undefined;
-  readonly largestBody = Infinity;
   readonly rawHeaders: readonly string[];
-  /** Whether the frontend wants what still comes of the body. */
-  reader: BodyReader | undefined;
-  isDropped = false;
+  handler: ServeRequest | undefined;
   readonly #headers: Readonly<Record<string, string>>;
 
   /** `headers` by their lower-case names; `bodyLength` is undefined for a chunked body. */
@@ -22,7 +18,6 @@ export class FakeRequest extends HeldRoom implements HttpRequest {
       bodyLength,
     }: { readonly headers?: Readonly<Record<string, string>>; readonly bodyLength?: number } = {},
   ) {
-    super();
     this.method = method;
     this.target = target;
     this.bodyLength = bodyLength;
@@ -33,29 +28,36 @@ export class FakeRequest extends HeldRoom implements HttpRequest {
   header(name: string): string | undefined {
     return this.#headers[name];
   }
-
-  readBody(reader: BodyReader): void {
-    this.reader = reader;
-  }
-
-  dropBody(): void {
-    this.reader = undefined;
-    this.isDropped = true;
-  }
 }
 
-export class FakeAnswer implements HttpAnswer {
+export class FakeExchange implements HttpExchange {
+  readonly request: HttpRequest;
+  readonly largestBody = Infinity;
+  /** How the frontend wants the body. */
+  plan: BodyPlan | undefined;
   begun = false;
   ended = false;
   aborted = false;
   commonHeaders: HttpHeaders = [];
+  reusable: ArrayBuffer | undefined;
   status = 0;
   headers: HttpHeaders = [];
   readonly parts: Uint8Array[] = [];
   /** What `send` gives: a promise where the reader is slow. */
   room: void | Promise<void> = undefined;
-  isLast = false;
   #onAbort: (() => void) | undefined;
+
+  constructor(request: HttpRequest) {
+    this.request = request;
+  }
+
+  hold(): boolean {
+    return true;
+  }
+
+  receiveBody(plan: BodyPlan): void {
+    this.plan = plan;
+  }
 
   get body(): string {
     return Buffer.concat(this.parts).toString();
@@ -93,9 +95,5 @@ export class FakeAnswer implements HttpAnswer {
   abort(): void {
     this.aborted = true;
     this.#onAbort?.();
-  }
-
-  closeConnection(): void {
-    this.isLast = true;
   }
 }

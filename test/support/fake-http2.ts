@@ -45,10 +45,11 @@ export class FakeStream implements Http2Stream {
     return this.readerReady;
   }
 
-  sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): void {
+  sendMessage(head: OutgoingHeaders, data: readonly Uint8Array[], trailers: OutgoingHeaders): boolean {
     this.sendHeaders(head);
     for (const chunk of data) this.sendData(chunk);
     this.sendHeaders(trailers, true);
+    return true;
   }
 
   reset(code: ErrorCodeName): void {
@@ -56,10 +57,6 @@ export class FakeStream implements Http2Stream {
     this.resetCode = code;
     this.isClosed = true;
     this.listener = undefined;
-  }
-
-  hasRoom(): boolean {
-    return true;
   }
 
   hold(): boolean {
@@ -130,7 +127,6 @@ export class FakeConnection implements ConnectionControl {
   receivedMessageFrames = 0;
   sentMessageFrames = 0;
   isCongested = false;
-  isEnding = false;
   pings = 0;
   closedWith: readonly [code: ErrorCodeName, message: string] | undefined;
   /** The client answers the last ping. */
@@ -145,7 +141,6 @@ export class FakeConnection implements ConnectionControl {
   }
 
   close(code: ErrorCodeName, message: string): void {
-    this.isEnding = true;
     this.closedWith = [code, message];
   }
 }
@@ -160,6 +155,8 @@ export class FakePort implements Http2Port {
     this.options = options;
   }
 
+  async listenToo(): Promise<void> {}
+
   listen(_address: string, port: number): Promise<number> {
     return Promise.resolve(port);
   }
@@ -168,13 +165,9 @@ export class FakePort implements Http2Port {
     return this.#connections.length;
   }
 
-  retire(): void {
-    for (const connection of this.#connections) connection.isEnding = true;
-  }
+  retire(): void {}
 
-  drain(): void {
-    this.retire();
-  }
+  drain(): void {}
 
   get underWay(): number {
     return this.#connections.filter(({ openStreams }) => openStreams > 0).length;
@@ -185,7 +178,6 @@ export class FakePort implements Http2Port {
   }
 
   close(): Promise<void> {
-    this.drain();
     for (const listener of this.#listeners.splice(0)) listener.onClose?.(undefined);
     return Promise.resolve();
   }

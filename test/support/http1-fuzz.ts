@@ -35,6 +35,13 @@ export function pieces(random: Random, text: string, sizes: readonly number[]): 
   return parts;
 }
 
+const REFUSES_TABS = Number(process.versions.node.split('.')[0]) < 22;
+
+/** Whether node:http refuses the text for a tab behind a Content-Length, as that of Node 20 does. RFC 9110 allows it (section 5.5). */
+export function hasRefusedTab(text: string): boolean {
+  return REFUSES_TABS && /content-length:[^\r\n]*[0-9] *\t/i.test(text);
+}
+
 /** Two ends without a network between them. */
 export class Wire extends Duplex {
   override _read(): void {

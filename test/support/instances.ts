@@ -29,6 +29,8 @@ export interface HostedInstance {
   readonly config: CompleteModelConfig;
   /** What was logged as an error. */
   readonly errors: readonly string[];
+  /** Lines for operators that are no errors. */
+  readonly infos: readonly string[];
   /** Told that no further inference is possible. */
   onUnrecoverable: ((error: TritonError) => void) | undefined;
   close(): void;
@@ -47,10 +49,11 @@ export function hostCallable(
   const config = completeModelConfig({ modelName: 'm', ...spec }, 1);
   const callable = given as Callable;
   const errors: string[] = [];
+  const infos: string[] = [];
   const logger = {
     error: (message: string) => void errors.push(message),
     warn: () => undefined,
-    info: () => undefined,
+    info: (message: string) => void infos.push(message),
     verbose: () => undefined,
   };
   const services = { logger, onUnrecoverable: (error: TritonError) => hosted.onUnrecoverable?.(error) };
@@ -59,6 +62,7 @@ export function hostCallable(
     instance,
     config,
     errors,
+    infos,
     onUnrecoverable: undefined,
     close,
   });
@@ -112,6 +116,7 @@ export async function outcomes(instance: ModelInstance, batch: readonly Executio
 }
 
 export function describeResult(result: ExecutionResult): string {
+  if (result.kind === 'again') return 'again';
   if (result.kind === 'error') return `${result.error.code} ${result.error.message}`;
   return result.outputs.map(describeTensor).join('; ');
 }

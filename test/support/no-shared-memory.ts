@@ -1,6 +1,6 @@
 // For requests whose tensors are in no shared memory.
 import { TritonError } from '../../src/errors.js';
-import type { PacedWork } from '../../src/model/paced-work.js';
+import type { PacedWork } from '../../src/pacing/paced-work.js';
 import type { SharedInput, SharedMemoryAccess } from '../../src/model/shared-memory.js';
 
 /** Where there is none: every use is refused with UNSUPPORTED. */

@@ -27,7 +27,8 @@ export function compatible(first: Request, next: Request): boolean {
 /** A queue of a model; `null` stands for no dynamic batcher. */
 export function queueOf(batcher: DynamicBatcher | null = {}, maxBatchSize = 8): BatchQueue<Request> {
   const complete = batcher === null ? undefined : completeBatcher(batcher, maxBatchSize, "model 'm'");
-  return new BatchQueue({ maxBatchSize, batcher: complete, compatible });
+  const signatureOf = complete?.groupByShape ? ({ kind }: Request) => kind : undefined;
+  return new BatchQueue({ maxBatchSize, batcher: complete, compatible, signatureOf });
 }
 
 /** Enqueues `a`, `b`, … with these rows at moment `now`. */

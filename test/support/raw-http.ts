@@ -51,9 +51,10 @@ export class RawConnection {
     this.#socket.end();
   }
 
-  /** Ends the connection by RST. */
+  /** Ends the connection by RST, unless it has sent its end: Node cannot reset it then, and would keep the socket open. */
   reset(): void {
-    this.#socket.resetAndDestroy();
+    if (this.#socket.writableEnded) this.#socket.destroy();
+    else this.#socket.resetAndDestroy();
   }
 
   /** The next answer, interim ones too; undefined when the connection ends before it is complete. */

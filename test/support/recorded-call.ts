@@ -1,11 +1,10 @@
 // A gRPC call without a transport, which remembers what was done with it.
 
-import type { GrpcCall, ResponseHeaders } from '../../src/frontend/grpc/grpc-call.js';
+import { callHead, type CallHead, type GrpcCall, type ResponseHeaders } from '../../src/frontend/grpc/grpc-call.js';
 import { HeldRoom } from './held-room.js';
 
 export class RecordedCall extends HeldRoom implements GrpcCall {
-  readonly path = '/test.Service/Method';
-  readonly rawHeaders: readonly string[];
+  readonly head: CallHead;
   /** How it ended: the answer, or status, message and further headers. */
   readonly ends: unknown[] = [];
   /** What was written, a buffer for each time. */
@@ -16,16 +15,11 @@ export class RecordedCall extends HeldRoom implements GrpcCall {
   paused = false;
   /** What writes answer: whether the reader keeps up. */
   readerReady = true;
-  readonly #requestHeaders: ResponseHeaders;
 
   constructor(headers: ResponseHeaders = {}) {
     super();
-    this.#requestHeaders = headers;
-    this.rawHeaders = Object.entries(headers).flat();
-  }
-
-  header(name: string): string | undefined {
-    return this.#requestHeaders[name];
+    const header = (name: string) => headers[name];
+    this.head = callHead({ path: '/test.Service/Method', header, rawHeaders: Object.entries(headers).flat() });
   }
 
   respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void {

@@ -2,8 +2,9 @@
 import { vi } from 'vitest';
 
 import { SILENT, type EngineLogger } from '../../src/core/engine-logger.js';
-import { PendingRequest } from '../../src/core/pending-request.js';
+import { PendingRequest } from '../../src/core/scheduler/pending-request.js';
 import type {
+  AheadExecution,
   Execution,
   ExecutionDone,
   ExecutionRequest,
@@ -13,11 +14,11 @@ import type {
 } from '../../src/core/instance/model-instance.js';
 import type { ResponseSink } from '../../src/core/response-sink.js';
 import { BatchRunner } from '../../src/core/scheduler/batch-runner.js';
-import { dynamicBatching } from '../../src/core/scheduler/batch-scheduler.js';
+import { makeScheduler } from '../../src/core/scheduler/make-scheduler.js';
 import { RequestOutcomes } from '../../src/core/scheduler/request-outcomes.js';
 import type { Scheduler } from '../../src/core/scheduler/scheduler.js';
 import { SchedulerLog } from '../../src/core/scheduler/scheduler-log.js';
-import { InferenceStatistics } from '../../src/core/statistics.js';
+import { InferenceStatistics } from '../../src/core/scheduler/statistics.js';
 import { TritonError } from '../../src/errors.js';
 import { completeModelConfig } from '../../src/model/complete-model.js';
 import type { InferTensor } from '../../src/model/exchange.js';
@@ -88,6 +89,46 @@ export class ManualInstance implements ModelInstance {
   }
 }
 
+/** An instance that may be given batches ahead; it begins them when the test says so. */
+export class AheadInstance extends ManualInstance {
+  /** Batches that were handed over ahead and neither begun nor taken back. */
+  readonly ahead: ManualExecution[] = [];
+
+  constructor() {
+    super(false, true);
+  }
+
+  executeAhead(batch: readonly ExecutionRequest[], done: ExecutionDone): AheadExecution {
+    const execution = new ManualExecution(batch, done);
+    this.ahead.push(execution);
+    return {
+      cancel: (index) => execution.cancel(index),
+      takeBack: () => {
+        const at = this.ahead.indexOf(execution);
+        if (at >= 0) this.ahead.splice(at, 1);
+        return at >= 0;
+      },
+    };
+  }
+
+  /** Ends the batch that runs, after so many milliseconds, and begins the next one. */
+  finish(milliseconds: number): void {
+    const { last } = this;
+    this.begin();
+    last.finish('', { computeInput: 0, computeInfer: milliseconds, computeOutput: 0 });
+  }
+
+  /** Begins the next batch, which the scheduler does not see. */
+  begin(): void {
+    const next = this.ahead.shift();
+    if (next !== undefined) this.executions.push(next);
+  }
+
+  get idsAhead(): string {
+    return this.ahead.map(({ ids }) => ids).join(' ');
+  }
+}
+
 interface Sent {
   readonly rows?: number;
   readonly priority?: number;
@@ -119,7 +160,7 @@ export class SchedulerHarness {
     const outcomes = new RequestOutcomes(complete, { statistics: this.statistics, log });
     const parts = { config: complete, statistics: this.statistics, outcomes, log };
     this.scheduler = new BatchRunner(parts);
-    this.#scheduler = dynamicBatching(parts, this.scheduler);
+    this.#scheduler = makeScheduler(parts, this.scheduler);
     this.instances = instances;
     for (const instance of instances) this.scheduler.addInstance(instance);
   }

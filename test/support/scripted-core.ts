@@ -4,7 +4,7 @@ import { request as httpRequest, type IncomingMessage, type OutgoingHttpHeaders 
 
 import type { ResponseSink } from '../../src/core/response-sink.js';
 import { TritonError } from '../../src/errors.js';
-import { HttpPort } from '../../src/frontend/http/http-port.js';
+import { HttpFrontend } from '../../src/frontend/http/http-frontend.js';
 import { HttpService, type HttpServiceOptions } from '../../src/frontend/http/http-service.js';
 import type { ServedCore } from '../../src/frontend/served-core.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../src/model/complete-model-config.js';
@@ -55,9 +55,9 @@ export function responseTo(
 
 export class ScriptedServer {
   readonly port: number;
-  readonly #frontend: HttpPort;
+  readonly #frontend: HttpFrontend;
 
-  private constructor(frontend: HttpPort, port: number) {
+  private constructor(frontend: HttpFrontend, port: number) {
     this.#frontend = frontend;
     this.port = port;
   }
@@ -71,11 +71,11 @@ export class ScriptedServer {
     const config = { ...MODEL, ...model };
     const core = {
       exiting: false,
+      routes: new Map(),
       resolve: (name: string) => {
-        if (name === config.name) return { config, load: 1 };
+        if (name === config.name) return { config, load: 1, isServed: true };
         throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
       },
-      serves: () => true,
       infer: (request: ModelInferRequest, sink: ResponseSink) => {
         const controller = new AbortController();
         script({ request, sink, signal: controller.signal });
@@ -85,7 +85,7 @@ export class ScriptedServer {
     const nothing = () => undefined;
     const logger = { error: nothing, warn: nothing, info: nothing, verbose: nothing };
     const service = new HttpService({ server: core as unknown as ServedCore, maxInputSize: 1 << 26, ...rest });
-    const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger });
+    const frontend = new HttpFrontend(service, { address: '127.0.0.1', port: 0, logger });
     return new ScriptedServer(frontend, await frontend.start());
   }
 

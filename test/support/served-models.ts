@@ -1,6 +1,6 @@
 // Models as metrics see them, without an engine around them.
-import { InferenceStatistics } from '../../src/core/statistics.js';
-import type { MeasuredModel } from '../../src/frontend/metrics/measured-metrics.js';
+import { InferenceStatistics } from '../../src/core/scheduler/statistics.js';
+import type { MeasuredModel } from '../../src/frontend/measured-metrics.js';
 
 interface Given {
   readonly version?: number;

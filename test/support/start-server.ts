@@ -1,7 +1,8 @@
 // A running server on free ports for end-to-end tests: `await using server = await startServer(bind)`.
 import { devNull } from 'node:os';
+import { onTestFinished, TestRunner } from 'vitest';
 
-import { Triton, type Dtype, type TritonConfig } from 'tstriton';
+import { RemoteTriton, Triton, type Dtype, type TritonConfig } from 'tstriton';
 
 export interface RunningServer extends AsyncDisposable {
   readonly triton: Triton;
@@ -13,8 +14,13 @@ export interface RunningServer extends AsyncDisposable {
 /** Ports that are free, and a log that does not clutter the tests' output. */
 export const FREE_PORTS = { httpPort: 0, grpcPort: 0, metricsPort: 0, logFile: devNull } as const;
 
+/** Where callables run: in the process of the server, or linked to it as if they were in another one. */
+const PLACEMENT = process.env['TEST_PLACEMENT'] ?? 'own';
+const REMOTE_TOKEN = 'of the tests';
+
 /** Binds models by `bind`, then runs. */
 export async function startServer(bind: (triton: Triton) => void, config: TritonConfig = {}): Promise<RunningServer> {
+  if (PLACEMENT === 'remote') return startLinked(bind, config);
   const { logFile, ...ports } = FREE_PORTS;
   const log = config.logger === undefined ? { logFile } : {};
   const triton = new Triton({ ...ports, ...log, ...config });
@@ -26,6 +32,37 @@ export async function startServer(bind: (triton: Triton) => void, config: Triton
     grpc: `grpc://127.0.0.1:${triton.grpcPort}`,
     metrics: `http://127.0.0.1:${triton.metricsPort}/metrics`,
     [Symbol.asyncDispose]: () => triton.stop(),
+  };
+}
+
+/** The same with all models behind a link, each of whose bytes crosses a socket. */
+async function startLinked(bind: (triton: Triton) => void, config: TritonConfig): Promise<RunningServer> {
+  const { logFile, ...ports } = FREE_PORTS;
+  const log = config.logger === undefined ? { logFile } : {};
+  const triton = new Triton({ ...ports, ...log, ...config, remoteAccessToken: REMOTE_TOKEN });
+  await triton.run();
+  const quiet = () => undefined;
+  const logger = config.logger ?? { debug: quiet, info: quiet, warn: quiet, error: quiet };
+  const address = `127.0.0.1:${triton.grpcPort}`;
+  const remote = new RemoteTriton(address, { accessToken: REMOTE_TOKEN, logger, exitTimeoutSecs: 1 });
+  try {
+    bind(remote as unknown as Triton);
+    await remote.connect();
+  } catch (error) {
+    await triton.stop();
+    throw error;
+  }
+  // Some tests stop the server alone.
+  if (TestRunner.getCurrentTest() !== undefined) onTestFinished(() => remote.stop());
+  return {
+    triton,
+    http: `http://127.0.0.1:${triton.httpPort}`,
+    grpc: `grpc://${address}`,
+    metrics: `http://127.0.0.1:${triton.metricsPort}/metrics`,
+    [Symbol.asyncDispose]: async () => {
+      await triton.stop();
+      await remote.stop();
+    },
   };
 }
 
@@ -80,4 +117,11 @@ export async function inferJson(
 /** How many requests wait, by the text of the metrics; of a server with one model. */
 export function pendingRequests(metrics: string): number {
   return Number(/nv_inference_pending_request_count\{.*\} (\d+)/.exec(metrics)?.[1]);
+}
+
+/** The status of the question whether the server is ready. */
+export async function readinessOf(http: string): Promise<number> {
+  const response = await fetch(`${http}/v2/health/ready`);
+  await response.body?.cancel();
+  return response.status;
 }

@@ -28,7 +28,7 @@ export class StreamClient {
   }
 
   halfClose(): void {
-    this.listener.onHalfClose();
+    this.listener.onEnd();
   }
 
   /** The messages that came, decoded; those that are sent at the end of this turn of the event loop as well. */

@@ -1,20 +1,20 @@
 // A connection of HTTP/1.1 without a socket: tests give it bytes, read what it sends, and are its clock and its socket.
-import { HttpConnection } from '../../src/http1/http-connection.js';
-import type { HttpAnswer, HttpRequest } from '../../src/http1/http-exchange.js';
+import { HttpConnection, type ConnectionOwner } from '../../src/http1/http-connection.js';
+import type { HttpExchange, HttpRequest } from '../../src/http1/http-exchange.js';
 import { BlockPool, Output } from '../../src/sockets/output.js';
 import { writtenBy } from './written-by.js';
 
 /** A request with what has come of its body. */
 export class TestedRequest {
   readonly request: HttpRequest;
-  readonly answer: HttpAnswer;
+  readonly answer: HttpExchange;
   readonly pieces: Buffer[] = [];
   isWhole = false;
   aborts = 0;
 
-  constructor(request: HttpRequest, answer: HttpAnswer) {
-    this.request = request;
-    this.answer = answer;
+  constructor(exchange: HttpExchange) {
+    this.request = exchange.request;
+    this.answer = exchange;
   }
 
   get body(): string {
@@ -31,11 +31,11 @@ export interface TestedOptions {
   readonly onRequest?: (tested: TestedRequest) => void;
   /** Whether bodies are read at all. Default: they are. */
   readonly readsBodies?: boolean;
-  /** Whether bodies of known length that come in pieces are received into one memory. Default: they are. */
-  readonly hasMemory?: boolean;
+  /** Larger bodies are refused. Default: none are. */
+  readonly limit?: number;
 }
 
-export class TestedHttp1 {
+export class TestedHttp1 implements ConnectionOwner {
   readonly connection: HttpConnection;
   readonly requests: TestedRequest[] = [];
   readonly clock = { now: 0 };
@@ -50,11 +50,20 @@ export class TestedHttp1 {
     this.connection = new HttpConnection({
       clock: this.clock,
       output: this.#output,
-      onOutput: () => undefined,
-      flush: () => this.write(),
-      heldBytes: () => this.held,
-      serve: (request, answer) => this.#serve(request, answer),
+      owner: this,
+      serve: (exchange) => this.#serve(exchange),
     });
+  }
+
+  /** For the connection. */
+  get socket(): { readonly writableLength: number } {
+    return { writableLength: this.held };
+  }
+
+  writeSoon(): void {}
+
+  flush(): void {
+    this.write();
   }
 
   /** Gives it bytes, each part in a read of its own, and writes what it has to say. */
@@ -108,23 +117,17 @@ export class TestedHttp1 {
     return [...this.sent.matchAll(/HTTP\/1\.1 ([0-9]{3}) /g)].map(([, status]) => Number(status));
   }
 
-  #serve(request: HttpRequest, answer: HttpAnswer): void {
-    const tested = new TestedRequest(request, answer);
+  #serve(exchange: HttpExchange): void {
+    const tested = new TestedRequest(exchange);
     this.requests.push(tested);
-    answer.onAbort(() => tested.aborts++);
-    const { readsBodies = true, hasMemory = true, onRequest } = this.#options;
+    exchange.onAbort(() => tested.aborts++);
+    const { readsBodies = true, limit = Infinity, onRequest } = this.#options;
     if (readsBodies) {
-      let whole: Buffer | undefined;
-      const memory = (bytes: number) => {
-        const larger = Buffer.alloc(bytes);
-        whole?.copy(larger);
-        return (whole = larger);
-      };
-      request.readBody({
-        ...(hasMemory ? { memory } : {}),
-        data: (piece) => tested.pieces.push(piece),
-        end: () => {
-          if (whole !== undefined) tested.pieces.push(whole);
+      exchange.receiveBody({
+        limit,
+        alignedAt: 0,
+        onBody: (body) => {
+          tested.pieces.push(body);
           tested.isWhole = true;
         },
       });

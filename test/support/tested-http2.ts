@@ -8,7 +8,7 @@ import { HpackDecoder } from '../../src/http2/hpack/hpack-decoder.js';
 import { nameOfErrorCode } from '../../src/http2/http2-error.js';
 import type { Http2Stream, StreamListener } from '../../src/http2/http2-stream.js';
 import { BlockPool } from '../../src/sockets/output.js';
-import type { Role } from '../../src/http2/stream-table.js';
+import type { Role } from '../../src/http2/connection-options.js';
 import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, uint32, type RawFrame } from './raw-http2.js';
 import { writtenBy } from './written-by.js';
 

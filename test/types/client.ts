@@ -1,6 +1,6 @@
 // What the client's calls take and give, by the model's declaration.
 import { defineModel, Tensor, type ModelSpec } from 'tstriton';
-import { ModelClient, type ClientOf } from 'tstriton/client';
+import { connect, ModelClient, type ClientOf } from 'tstriton/client';
 
 import type { Equal, Expect } from './expect-type.js';
 
@@ -24,7 +24,40 @@ export type Clients = [
   Expect<Equal<ClientOf<typeof record>, ReturnType<typeof clientOfRecord>>>,
   Expect<Equal<ClientOf<typeof bound>, typeof ofBound>>,
   Expect<Equal<ClientOf<string>, never>>,
+  Expect<Equal<ReturnType<typeof connected>['models']['a record'], ClientOf<typeof record>>>,
+  Expect<Equal<keyof ReturnType<typeof connected>['models'], 'a record' | 'list' | 'bound'>>,
+  Expect<Equal<ReturnType<ReturnType<typeof connected>['model']>, ModelClient>>,
 ];
+function connected() {
+  return connect('localhost', { 'a record': record, list, bound }, { timeoutMs: 5 });
+}
+
+/** Compiled, never called. */
+export async function askAll(): Promise<void> {
+  const { models, model } = connected();
+  const { add } = await models['a record'].inferSample({ a: [1], b: [2] });
+  add satisfies Tensor<'float32'> | undefined;
+  for await (const { label } of models.bound.streamSample({ a: [1] })) label satisfies Tensor<'string'> | undefined;
+  // @ts-expect-error -- the model is decoupled
+  await models.bound.inferSample({ a: [1] });
+  await using sequence = models['a record'].sequence({ id: 'a', outputs: ['label'] });
+  (await sequence.infer({ a: [1] })).label satisfies Tensor<'string'> | undefined;
+  // @ts-expect-error -- it was not asked
+  (await sequence.end({ a: [1] }, { requestId: '7' })).add satisfies unknown;
+  (await sequence.end()) satisfies void;
+  // @ts-expect-error -- the model is decoupled
+  await models.bound.sequence().infer({ a: [1] });
+  // @ts-expect-error -- the sequence says what START and END are
+  await sequence.infer({ a: [1] }, { sequence: { id: 7 } });
+  // @ts-expect-error -- no such model was declared
+  models.Record satisfies unknown;
+  // @ts-expect-error -- the version belongs to a model
+  connect('localhost', {}, { modelVersion: 2 });
+  // @ts-expect-error -- a name is no declaration
+  connect('localhost', { record: 'Record' });
+  model satisfies (name: string) => ModelClient;
+  connect('localhost').model('Any') satisfies ModelClient;
+}
 function clientOfRecord() {
   return new ModelClient('localhost', record);
 }

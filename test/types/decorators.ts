@@ -7,6 +7,7 @@ import {
   firstValue,
   groupByKeys,
   groupByValues,
+  InferenceResponse,
   mapOutputs,
   padBatch,
   sample,
@@ -207,6 +208,21 @@ triton.bind({
       ),
     ),
   ),
+});
+// The last response of a stream says so; what it holds is checked as elsewhere.
+triton.bind({
+  ...tokens,
+  inferFunc: stream(async function* ({ x }) {
+    yield { y: x };
+    yield new InferenceResponse({ y: x }, { final: true });
+  }),
+});
+triton.bind({
+  ...tokens,
+  // @ts-expect-error: there is no output 'z'
+  inferFunc: stream(async function* ({ x }) {
+    yield new InferenceResponse({ z: x }, { final: true });
+  }),
 });
 triton.bind({
   ...tokens,

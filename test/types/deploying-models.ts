@@ -46,6 +46,7 @@ export const batcher: Required<Omit<DynamicBatcher, 'defaultQueuePolicy'>> = {
   maxQueueDelayMicroseconds: 0,
   preferredBatchSize: [4],
   preserveOrdering: false,
+  groupByShape: true,
   priorityLevels: 2,
   defaultPriorityLevel: 1,
   priorityQueuePolicy: { 2: { maxQueueSize: 10 } },

@@ -135,8 +135,10 @@ export const forString: TensorLike<'string'>[] = [['a'], [['a'], ['b']]];
 export const wrongTensor: TensorLike<'float32'> = new Tensor('float64', Float64Array.of(1));
 // @ts-expect-error Another dtype with the same data.
 export const sameData: TensorLike<'uint8'> = new Tensor('bool', Uint8Array.of(1));
-// @ts-expect-error A tensor of any dtype at all.
-export const wrongAny: TensorLike<'float32'> = anyTensor;
+// What `Tensor` says nothing of, run time checks.
+export const untyped: TensorLike<'float32'> = anyTensor;
+// @ts-expect-error A tensor of any dtype at all, which is said.
+export const wrongAny: TensorLike<'float32'> = anyTensor as Tensor<Dtype>;
 // @ts-expect-error Data of another dtype.
 export const wrongData: TensorLike<'float32'> = Float64Array.of(1);
 // @ts-expect-error Integers are not rounded floats.

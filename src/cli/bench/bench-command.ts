@@ -1,6 +1,6 @@
 // `tstriton bench`: load on a model, and how long its answers take.
 
-import { Command } from 'commander';
+import { Command, Option } from 'commander';
 
 import { collect, positiveInteger, positiveNumber } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
@@ -20,6 +20,12 @@ export function benchCommand(io: CliIo): Command {
     .option('-t, --duration <seconds>', 'how long it is measured', positiveNumber, 10)
     .option('-n, --requests <count>', 'ends after so many requests, if the time is not up before', positiveInteger)
     .option('--warmup <seconds>', 'how long requests are sent before', positiveNumber, 1)
+    .addOption(
+      new Option('--sequences <count>', 'sequences at a time, in place of requests at a time')
+        .argParser(positiveInteger)
+        .conflicts(['concurrency', 'rows']),
+    )
+    .option('--sequence-length <count>', 'requests of a sequence, the last with END', positiveInteger, 20)
     .option('-r, --rows <count>', 'rows of a request, where the model batches', positiveInteger, 1)
     .option(
       '-i, --input <name=value>',
@@ -33,11 +39,12 @@ export function benchCommand(io: CliIo): Command {
     .addHelpText(
       'after',
       `
-Latencies are in milliseconds, and within a percent. The command ends with 1 when a request failed.
+Latencies are in milliseconds, and within a percent. Of a slow model each sender measures one request at least. The command ends with 1 when a request failed.
 ${TOKEN_HELP}
 
 Examples:
   tstriton bench http://localhost:8000 AddSub -c 32 -t 30
+  tstriton bench grpc://localhost:8001 Total --sequences 16 --sequence-length 50
   tstriton bench grpc://localhost:8001 Classify -i image=@cat.npy --rows 4 --json > figures.json`,
     )
     .action(async (url: string, model: string, flags: BenchFlags) => {

@@ -8,6 +8,8 @@ export interface BenchFlags extends AccessFlags {
   readonly requests?: number;
   readonly warmup: number;
   readonly rows: number;
+  readonly sequences?: number;
+  readonly sequenceLength: number;
   readonly input?: readonly string[];
   readonly modelVersion?: number;
   readonly json?: boolean;

@@ -13,6 +13,7 @@ import { styleFor } from '../style.js';
 import { Tensor } from '../../tensor/tensor.js';
 import type { BenchFlags } from './bench-flags.js';
 import { runLoad, type Answered, type LoadFigures } from './run-load.js';
+import { SequenceLoad } from './sequence-load.js';
 import { jsonFigures, showFigures } from './show-figures.js';
 
 const PROGRESS_MILLISECONDS = 100;
@@ -20,14 +21,16 @@ const PROGRESS_MILLISECONDS = 100;
 export async function bench(url: string, name: string, flags: BenchFlags, io: CliIo): Promise<void> {
   let figures: LoadFigures | undefined;
   await untilInterrupted(io, async (signal) => {
-    const asked = await askedModel(url, name, flags, { io, signal, maxConcurrency: flags.concurrency });
+    // The stream of a sequence that has ended may still be there when the next one begins.
+    const maxConcurrency = flags.sequences === undefined ? flags.concurrency : 2 * flags.sequences;
+    const asked = await askedModel(url, name, flags, { io, signal, maxConcurrency });
     try {
       figures = await load(asked, flags, { io, signal });
     } finally {
       await asked[Symbol.asyncDispose]();
     }
   }).catch((error: unknown) => {
-    // What was measured until Ctrl-C is told all the same.
+    // After Ctrl-C, too, the command shows the figures it has.
     if (figures !== undefined) tell(figures);
     throw error;
   });
@@ -37,8 +40,15 @@ export async function bench(url: string, name: string, flags: BenchFlags, io: Cl
   if (failed > 0) throw new TritonError('UNAVAILABLE', `${failed} of ${failed + requests} requests failed`);
 
   function tell(measured: LoadFigures): void {
-    const { concurrency, rows } = flags;
-    const all = { url, model: name, concurrency, rows, figures: measured };
+    const { sequences, sequenceLength, concurrency, rows } = flags;
+    const all = {
+      url,
+      model: name,
+      concurrency: sequences ?? concurrency,
+      rows,
+      sequenceLength: sequences === undefined ? undefined : sequenceLength,
+      figures: measured,
+    };
     io.out(
       flags.json === true
         ? `${JSON.stringify(jsonFigures(all))}\n`
@@ -62,7 +72,15 @@ async function load(
   const made = needed.map((spec) => [spec.name, sampleTensor(spec, isBatch ? rows : undefined)] as const);
   const repeated = Object.entries(given).map(([name, value]) => [name, isBatch ? times(value, rows) : value] as const);
   const inputs = Object.fromEntries([...made, ...repeated]);
-  const send = async (): Promise<Answered> => {
+  if (flags.sequences !== undefined && model.decoupled) {
+    throw new TritonError(
+      'INVALID_ARG',
+      `--sequences is for models that answer each request once, and '${model.name}' is decoupled`,
+    );
+  }
+  const sequences = flags.sequences === undefined ? undefined : new SequenceLoad(client, inputs, flags.sequenceLength);
+  const send = async (sender: number): Promise<Answered> => {
+    if (sequences !== undefined) return sequences.send(sender);
     if (!model.decoupled) {
       await (isBatch ? client.inferBatch(inputs) : client.inferSample(inputs));
       return { answers: 1, firstMs: undefined };
@@ -79,7 +97,7 @@ async function load(
   let shown = -Infinity;
   try {
     return await runLoad(send, {
-      concurrency: flags.concurrency,
+      concurrency: flags.sequences ?? flags.concurrency,
       warmupMs: flags.warmup * 1000,
       durationMs: flags.duration * 1000,
       requests: flags.requests,
@@ -93,6 +111,7 @@ async function load(
     });
   } finally {
     bar.clear();
+    await sequences?.end();
   }
 }
 

@@ -37,7 +37,7 @@ export class LatencyHistogram {
     return this.#most;
   }
 
-  /** Of 0 to 1; the least duration that so many are not above. */
+  /** `share` is from 0 to 1. Returns the least duration that this share of the durations does not exceed. */
   percentile(share: number): number {
     const wanted = Math.max(1, Math.ceil(share * this.#count));
     let seen = 0;
@@ -48,7 +48,7 @@ export class LatencyHistogram {
     return this.#most;
   }
 
-  /** The durations in so many classes, each as many times as wide as the one before. */
+  /** The durations in at most `count` classes. Each class is wider than the one before by the same factor. */
   classes(count: number): readonly { readonly from: number; readonly to: number; readonly count: number }[] {
     if (this.#count === 0) return [];
     const [low, high] = [Math.log(Math.max(this.#least, 1e-6)), Math.log(Math.max(this.#most, 1e-6))];

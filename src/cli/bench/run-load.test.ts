@@ -46,7 +46,7 @@ describe('a load', () => {
   });
 
   it('ends with its time, and when it is interrupted', async () => {
-    expect((await runLoad(async () => answer, plan({ requests: undefined, durationMs: 0 }))).requests).toBe(0);
+    expect((await runLoad(async () => answer, plan({ requests: undefined, durationMs: 0 }))).requests).toBe(4);
     const controller = new AbortController();
     let sent = 0;
     const figures = await runLoad(
@@ -57,6 +57,21 @@ describe('a load', () => {
       plan({ concurrency: 1, requests: undefined, signal: controller.signal }),
     );
     expect(figures.requests).toBe(3);
+  });
+
+  it('measures a request of each sender even of a model that is slower than warm-up and load together', async () => {
+    const takes = 60;
+    const figures = await runLoad(
+      async () => {
+        await new Promise((resolve) => setTimeout(resolve, takes));
+        return answer;
+      },
+      plan({ concurrency: 3, warmupMs: 10, durationMs: 10, requests: undefined }),
+    );
+    expect(figures.requests).toBe(3);
+    // Only their own time counts, not what the warm-up took.
+    expect(figures.latency.least).toBeGreaterThanOrEqual(takes - 2);
+    expect(figures.seconds * 1000).toBeLessThan(2 * figures.latency.most);
   });
 
   it('does not measure what warms up', async () => {

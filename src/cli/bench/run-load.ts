@@ -36,40 +36,52 @@ export interface LoadFigures {
 
 const MOST_FAILURES = 100;
 
-/** Ends with the time, the number of requests, or the signal; what is under way then is awaited and counted. */
-export async function runLoad(send: () => Promise<Answered>, plan: LoadPlan): Promise<LoadFigures> {
+/**
+ * `send` gets the sender's number, from 0. Ends with the time, the number of requests, or the signal. Awaits and counts
+ * the requests under way then. Each sender sends one request at least that is measured, however long the requests before
+ * it took.
+ */
+export async function runLoad(send: (sender: number) => Promise<Answered>, plan: LoadPlan): Promise<LoadFigures> {
   const started = performance.now();
   const measuredFrom = started + plan.warmupMs;
   const end = measuredFrom + plan.durationMs;
   const [latency, first, failures] = [new LatencyHistogram(), new LatencyHistogram(), new Map<string, number>()];
-  const totals = { requests: 0, begun: 0, answers: 0, failed: 0, last: measuredFrom };
+  const totals = { requests: 0, begun: 0, answers: 0, failed: 0, first: Infinity, last: 0 };
 
-  const isOver = (now: number) =>
-    plan.signal.aborted || now >= end || (plan.requests !== undefined && totals.begun >= plan.requests);
+  const isOver = (now: number, hasMeasured: boolean) =>
+    plan.signal.aborted ||
+    (now >= end && hasMeasured) ||
+    (plan.requests !== undefined && totals.begun >= plan.requests);
 
-  async function sendOne(begin: number): Promise<void> {
+  /** Whether the request is measured. */
+  async function sendOne(number: number, begin: number): Promise<boolean> {
     const isMeasured = begin >= measuredFrom;
-    if (isMeasured) totals.begun++;
+    if (isMeasured) {
+      totals.begun++;
+      totals.first = Math.min(totals.first, begin);
+    }
     try {
-      const answered = await send();
-      if (!isMeasured) return;
+      const answered = await send(number);
+      if (!isMeasured) return false;
       totals.last = performance.now();
       latency.add(totals.last - begin);
       if (answered.firstMs !== undefined) first.add(answered.firstMs);
       totals.answers += answered.answers;
       totals.requests++;
     } catch (error) {
-      if (plan.signal.aborted) return;
+      if (plan.signal.aborted) return isMeasured;
       const { message } = TritonError.from(error);
       totals.failed++;
       if (failures.has(message) || failures.size < MOST_FAILURES)
         failures.set(message, (failures.get(message) ?? 0) + 1);
     }
+    return isMeasured;
   }
 
-  async function sender(): Promise<void> {
-    for (let now = performance.now(); !isOver(now); now = performance.now()) {
-      await sendOne(now);
+  async function sender(number: number): Promise<void> {
+    let hasMeasured = false;
+    for (let now = performance.now(); !isOver(now, hasMeasured); now = performance.now()) {
+      hasMeasured = await sendOne(number, now);
       const share = Math.max(
         (performance.now() - started) / (end - started),
         totals.begun / (plan.requests ?? Infinity),
@@ -78,8 +90,8 @@ export async function runLoad(send: () => Promise<Answered>, plan: LoadPlan): Pr
     }
   }
 
-  await Promise.all(Array.from({ length: plan.concurrency }, sender));
-  const seconds = Math.max(totals.last - measuredFrom, 0) / 1000;
+  await Promise.all(Array.from({ length: plan.concurrency }, (_, number) => sender(number)));
+  const seconds = Math.max(totals.last - totals.first, 0) / 1000;
   const { requests, answers, failed } = totals;
   return { seconds, requests, answers, latency, first, failed, failures };
 }

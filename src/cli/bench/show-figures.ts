@@ -10,6 +10,8 @@ export interface MeasuredLoad {
   readonly concurrency: number;
   /** Of a request. */
   readonly rows: number;
+  /** Requests of a sequence; undefined for a load without sequences. */
+  readonly sequenceLength?: number | undefined;
   readonly figures: LoadFigures;
 }
 
@@ -17,11 +19,13 @@ const PERCENTILES = [0.5, 0.9, 0.95, 0.99, 0.999] as const;
 const CLASSES = 14;
 const BAR = 40;
 
-export function showFigures({ url, model, concurrency, rows, figures }: MeasuredLoad, style: Style): string {
+export function showFigures(load: MeasuredLoad, style: Style): string {
+  const { url, model, concurrency, rows, sequenceLength, figures } = load;
+  const each = sequenceLength === undefined ? '' : ` sequences of ${sequenceLength} requests`;
   const { requests, answers, seconds, failed, failures, latency, first } = figures;
   const rate = (count: number) => (seconds > 0 ? `${grouped(count / seconds)}/s` : '–');
   const lines = [
-    `${style('bold', model)} at ${url}, ${concurrency} at a time${rows > 1 ? `, ${rows} rows each` : ''}`,
+    `${style('bold', model)} at ${url}, ${concurrency}${each} at a time${rows > 1 ? `, ${rows} rows each` : ''}`,
     '',
     row('requests', `${grouped(requests)} in ${seconds.toFixed(1)} s, ${style('green', rate(requests))}`),
     ...(rows > 1 ? [row('rows', rate(requests * rows))] : []),
@@ -57,7 +61,7 @@ function histogramLines(latency: LatencyHistogram, style: Style): readonly strin
 
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/** What is there is seen, however small it is. */
+/** A share above 0 is always visible, however small. */
 function bar(share: number): string {
   const eighths = share === 0 ? 0 : Math.max(1, Math.round(share * BAR * 8));
   return '█'.repeat(Math.floor(eighths / 8)) + EIGHTHS[eighths % 8]!;
@@ -84,13 +88,14 @@ function grouped(value: number): string {
 }
 
 /** Durations are in milliseconds. */
-export function jsonFigures({ url, model, concurrency, rows, figures }: MeasuredLoad): object {
+export function jsonFigures({ url, model, concurrency, rows, sequenceLength, figures }: MeasuredLoad): object {
   const { requests, answers, seconds, failed, failures, latency, first } = figures;
   return {
     url,
     model,
     concurrency,
     rows,
+    ...(sequenceLength !== undefined && { sequenceLength }),
     seconds: rounded(seconds),
     requests,
     answers,

@@ -1,4 +1,4 @@
-// The machine, Node and what is installed, as far as a server's work depends on them.
+// The machine, Node and the installed packages, as far as a server's work depends on them.
 
 import { readFileSync, statfsSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -6,6 +6,8 @@ import * as os from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
+import { TritonError } from '../../errors.js';
+import { checkTritonserver } from '../../tritonserver/find-tritonserver.js';
 import { VERSION } from '../../server/version.js';
 import type { Finding } from './finding.js';
 import { toldVariables } from './masked.js';
@@ -28,8 +30,24 @@ export function environmentFindings(env: Readonly<Record<string, string | undefi
     ...limitFindings(),
     typescriptFinding(),
     ...PEERS.map((peer) => told(peer, installedVersion(peer) ?? 'not installed')),
+    tritonserverFinding(env),
     ...toldVariables(env).map(([name, value]) => told(name, value)),
   ];
+}
+
+/** Needed only where the environment says so. */
+function tritonserverFinding(env: Readonly<Record<string, string | undefined>>): Finding {
+  const name = 'tritonserver';
+  const isNeeded = env['TSTRITON_CONFIG_ENGINE'] === name;
+  const path = env['TSTRITON_CONFIG_TRITONSERVER_PATH'];
+  try {
+    return { name, status: isNeeded ? 'ok' : 'told', text: checkTritonserver(path) };
+  } catch (error) {
+    const isAsked = isNeeded || path !== undefined;
+    return isAsked
+      ? { name, status: 'failed', text: TritonError.from(error).message }
+      : { name, status: 'told', text: "not installed; only engine: 'tritonserver' needs it" };
+  }
 }
 
 function nodeFinding(version: string): Finding {

@@ -25,7 +25,7 @@ export function showSection({ title, findings }: Section, style: Style): string 
   return `${style('bold', title)}\n${lines.join('\n')}\n`;
 }
 
-/** What went well, or what was thrown. */
+/** The text that `look` returns, or the message of the error it throws. */
 export async function findingOf(name: string, look: () => Promise<string>): Promise<Finding> {
   try {
     return { name, status: 'ok', text: await look() };

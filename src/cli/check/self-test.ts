@@ -6,7 +6,7 @@ import { performance } from 'node:perf_hooks';
 import { batch } from '../../callables/batch.js';
 import { stream } from '../../callables/stream.js';
 import { ModelClient } from '../../client/model-client.js';
-import { ServerClient } from '../../client/server-client.js';
+import { ServerClient } from '../../client/server/server-client.js';
 import { defineModel } from '../../model/callable.js';
 import { Tensor } from '../../tensor/tensor.js';
 import { Triton } from '../../triton.js';
@@ -60,7 +60,7 @@ function newServer(): Triton {
   return triton;
 }
 
-/** The variables of this process are those of another server. */
+/** The variables of this process are meant for another server. */
 function withoutVariables<T>(run: () => T): T {
   const kept = Object.entries(process.env).filter(([name]) =>
     /^(PYTRITON_TRITON_CONFIG_|TSTRITON_CONFIG_|AIP_)/.test(name),

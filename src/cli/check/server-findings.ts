@@ -1,11 +1,11 @@
 // What a running server says of itself.
 
 import type { ServerClientOptions } from '../../client/client-options.js';
-import { ServerClient } from '../../client/server-client.js';
+import { ServerClient } from '../../client/server/server-client.js';
 import { TritonError } from '../../errors.js';
 import { findingOf, type Finding } from './finding.js';
 
-/** Throws INVALID_ARG for what is no URL. */
+/** Throws INVALID_ARG when `url` is not a URL. */
 export async function serverFindings(url: string, options: ServerClientOptions): Promise<readonly Finding[]> {
   const server = new ServerClient(url, options);
   try {
@@ -37,7 +37,7 @@ async function modelFindings(server: ServerClient): Promise<readonly Finding[]> 
       text: `${state || 'not loaded'}${reason === '' ? '' : `: ${reason}`}`,
     }));
   } catch (error) {
-    // By default only whoever has the token may ask.
+    // By default only clients with the token may ask.
     return [{ name: 'models', status: 'told', text: TritonError.from(error).message }];
   }
 }

@@ -53,7 +53,7 @@ export function container(options: DeploymentOptions, { name, models, probedPort
   };
 }
 
-/** How long whoever ends the server has to wait before it kills it. */
+/** How long Kubernetes has to wait between asking the server to stop and killing it. */
 export function gracePeriodSeconds({ shutdownDelaySecs, exitTimeoutSecs }: DeploymentOptions): number {
   return shutdownDelaySecs + exitTimeoutSecs + SPARE_SECONDS;
 }

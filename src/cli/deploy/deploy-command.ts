@@ -1,11 +1,15 @@
 // `tstriton deploy`: the files that have a cluster run a server.
 
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, CommanderError, InvalidArgumentError, Option } from 'commander';
 
 import { flagOf, parseFlag } from '../../config/flags.js';
+import { nearest } from '../../checks/nearest.js';
 import type { OptionName } from '../../config/options.js';
+import { invalidArg } from '../../errors.js';
 import { positiveInteger } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
+import { serveCommand } from '../serve/serve-command.js';
+import type { ServeFlags } from '../serve/serve-flags.js';
 import { DEPLOYMENT_FORMATS } from './deployment-formats.js';
 import type { DeployFlags } from './deploy-flags.js';
 
@@ -55,9 +59,35 @@ Examples:
   tstriton deploy --name models --image tstriton:0.1.0 --format kserve --storage-uri pvc://models/repository`,
     )
     .action(async (args: readonly string[], flags: DeployFlags) => {
+      checkServeArgs(args, io);
       const { deploy } = await import('./deploy.js');
       deploy(args, flags, io);
     });
+}
+
+/** The container would end at once with flags that `tstriton serve` refuses. */
+function checkServeArgs(args: readonly string[], io: CliIo): void {
+  const serve = serveCommand(io)
+    .exitOverride()
+    .configureOutput({ outputError: () => undefined });
+  let unknown: readonly string[];
+  try {
+    ({ unknown } = serve.parseOptions([...args]));
+  } catch (error) {
+    throw error instanceof CommanderError ? invalidArg(`-- ${error.message.replace(/^error: /, '')}`) : error;
+  }
+  const [flag] = unknown;
+  if (flag !== undefined) {
+    const hint = nearest(
+      flag.split('=')[0]!,
+      serve.options.flatMap(({ long }) => long ?? []),
+    );
+    throw invalidArg(
+      `-- ${flag} is no flag of tstriton serve${hint === undefined ? '' : `; did you mean -- ${hint}?`}`,
+    );
+  }
+  if (serve.opts<ServeFlags>().remote !== undefined)
+    throw invalidArg('-- --remote does not fit the files: such a process has no ports for the probes and the Service');
 }
 
 /** One of the server's own, with its checks. */

@@ -1,6 +1,7 @@
 // What a deployment is made from, checked: names and quantities that a cluster would refuse are refused here, by the name of the flag.
 
 import { invalidArg } from '../../errors.js';
+import { checkServerOptions } from './check-server-options.js';
 
 export interface DeploymentOptions {
   readonly name: string;
@@ -60,6 +61,7 @@ export function checkDeployment(options: DeploymentOptions): DeploymentOptions {
   for (const variable of Object.keys(env)) expectMatch(variable, VARIABLE, '--env', 'NAME=value');
   checkReplicas(options);
   checkPorts(options);
+  checkServerOptions(options);
   return options;
 }
 

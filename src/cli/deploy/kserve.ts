@@ -1,11 +1,11 @@
-// A runtime of KServe, and where a storage is named, the InferenceService that is served by it. Those of deploy/kserve are these.
+// A runtime of KServe and, where a storage is named, the InferenceService that uses it. The files in deploy/kserve are made here.
 
 import { container, gracePeriodSeconds, USER } from './container.js';
 import type { DeploymentFile, DeploymentOptions } from './deployment-options.js';
 import { metadataOf } from './metadata.js';
 import { toYaml, type Yaml } from './to-yaml.js';
 
-/** Where KServe puts what it has fetched. */
+/** Where KServe puts the files that it has fetched. */
 const MODELS = '/mnt/models';
 /** The kind of model that an InferenceService asks for. */
 const MODEL_FORMAT = 'tstriton';
@@ -37,7 +37,7 @@ function servingRuntime(options: DeploymentOptions): Yaml {
       containers: [
         {
           ...served,
-          // KServe fills in limits of its own for what has none.
+          // KServe fills in limits of its own where none are given.
           resources: { ...served.resources, limits: served.resources.requests },
           securityContext: { runAsNonRoot: true, runAsUser: USER, ...served.securityContext },
           volumeMounts: [{ name: 'temporary', mountPath: '/tmp' }],

@@ -102,3 +102,57 @@ describe('the files for Kubernetes', () => {
     expect(() => checkDeployment({ ...OPTIONS, ...changes })).toThrow(message);
   });
 });
+
+describe('options of the server that the files would not follow', () => {
+  const given = (changes: Partial<DeploymentOptions>) => () => checkDeployment({ ...OPTIONS, ...changes });
+
+  it.each<[string, Partial<DeploymentOptions>, string]>([
+    [
+      'a port',
+      { env: { TSTRITON_CONFIG_HTTP_PORT: '9000' } },
+      '--env TSTRITON_CONFIG_HTTP_PORT would not change the ports, probes and times of the files: give --http-port to deploy itself',
+    ],
+    [
+      'a port by the other prefix',
+      { env: { PYTRITON_TRITON_CONFIG_GRPC_PORT: '1' } },
+      'give --grpc-port to deploy itself',
+    ],
+    ['a time', { serveArgs: ['m.js', '--exit-timeout-secs', '600'] }, '-- --exit-timeout-secs would not change'],
+    [
+      'a time in one word',
+      { serveArgs: ['m.js', '--shutdown-delay-secs=60'] },
+      '-- --shutdown-delay-secs would not change',
+    ],
+    [
+      'TLS',
+      { serveArgs: ['m.js', '--http-use-ssl'] },
+      '-- --http-use-ssl does not fit the files: the probes ask at the address of the pod, over HTTP without TLS',
+    ],
+    ['TLS of gRPC', { env: { TSTRITON_CONFIG_GRPC_USE_SSL: 'true' } }, 'the Service offers gRPC without TLS'],
+    ['an address', { env: { TSTRITON_CONFIG_METRICS_ADDRESS: '127.0.0.1' } }, 'autoscalers and monitors ask'],
+    [
+      'two tokens',
+      { env: { TSTRITON_CONFIG_ACCESS_TOKEN: 'x' } },
+      '--env TSTRITON_CONFIG_ACCESS_TOKEN and --token-secret both set the access token',
+    ],
+    [
+      'a repository in a variable',
+      { env: { TSTRITON_CONFIG_MODEL_REPOSITORY: '/x' } },
+      'give -- --model-repository FOLDER',
+    ],
+    [
+      'a repository beside the claim',
+      { modelsClaim: 'c', serveArgs: ['--model-repository', '/srv'] },
+      '--models-claim is mounted at /models, expected -- --model-repository /models, got /srv',
+    ],
+  ])('are refused: %s', (_, changes, message) => {
+    expect(given(changes)).toThrow(message);
+  });
+
+  it('are not all options', () => {
+    const env = { TSTRITON_CONFIG_LOG_VERBOSE: '1', TSTRITON_CONFIG_METRICS_CONFIG_0: 'x=1', HTTP_PORT: '1' };
+    expect(
+      given({ env, modelsClaim: 'c', serveArgs: ['--model-repository=/models/a', '--log-info=false'] }),
+    ).not.toThrow();
+  });
+});

@@ -1,4 +1,4 @@
-// The objects of a server in Kubernetes. Those of deploy/kubernetes are these, made with the options that a test of theirs has.
+// The objects of a server in Kubernetes. The files in deploy/kubernetes are made here, with the options in their test.
 
 import { container, gracePeriodSeconds, USER } from './container.js';
 import type { DeploymentFile, DeploymentOptions } from './deployment-options.js';

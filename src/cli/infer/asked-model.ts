@@ -1,8 +1,11 @@
 // A model of a running server that a command asks: its signature, as the server tells it, and a client of it.
 
+import type { ServerClientOptions } from '../../client/client-options.js';
 import { ModelClient } from '../../client/model-client.js';
-import { ServerClient } from '../../client/server-client.js';
+import { ServerClient } from '../../client/server/server-client.js';
+import { TritonError } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
+import { listModels } from '../list-models.js';
 import { describeModel } from '../describe-model.js';
 import type { DescribedModel } from '../generate-module.js';
 import { accessOptions, type AccessFlags } from '../server-access.js';
@@ -35,6 +38,8 @@ export async function askedModel(
   let model: DescribedModel;
   try {
     model = await describeModel(server, name, { modelVersion, bytesAs: 'bytes' });
+  } catch (error) {
+    throw await withModels(error, server, url, options);
   } finally {
     await server.close();
   }
@@ -45,4 +50,18 @@ export async function askedModel(
     ...(maxConcurrency !== undefined && { maxConcurrency }),
   });
   return { model, client: client as unknown as ModelClient, [Symbol.asyncDispose]: () => client.close() };
+}
+
+/** Names the models of a server without the asked one, where it lists them. */
+async function withModels(
+  error: unknown,
+  server: ServerClient,
+  url: string,
+  access: ServerClientOptions,
+): Promise<unknown> {
+  if (!TritonError.is(error) || error.code !== 'NOT_FOUND') return error;
+  const names = await listModels(server, url, access).catch(() => []);
+  if (names.length === 0) return error;
+  const message = `${error.message}; the server has ${names.map((name) => `'${name}'`).join(', ')}`;
+  return new TritonError('NOT_FOUND', message, { cause: error });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 
 import { afterAll, describe, expect, it } from 'vitest';
 
+import { npy } from '../../../test/support/npy.js';
 import { DTYPES, type Dtype } from '../../tensor/dtype.js';
 import { Tensor } from '../../tensor/tensor.js';
 import { inputsFromArguments, inputsFromJson } from './given-inputs.js';
@@ -78,10 +79,32 @@ describe('inputs one by one', () => {
     ['=1', '--input =1 must be name=value or name=@file'],
     ['y=1', "the model has no input 'y'; it has x, id, text"],
     ['tekst=1', "the model has no input 'tekst'; did you mean 'text'?"],
-    ['x=[1', '--input x is no JSON'],
+    ['x=[1', "--input x takes INT32 values as JSON, such as x=1 or 'x=[1]', got [1"],
+    ['x=hello', "--input x takes INT32 values as JSON, such as x=1 or 'x=[1]', got hello"],
     ['x=@/none', '--input x: ENOENT'],
   ])('are refused where they are wrong: %s', (argument, message) => {
     expect(() => inputsFromArguments([argument], SPECS)).toThrow(message);
+  });
+
+  it('are arrays of numpy in the dtype of the input', () => {
+    const header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2,), }\n";
+    const head = Buffer.from(`\x93NUMPY\x01\x00${String.fromCharCode(header.length)}\x00${header}`, 'latin1');
+    const array = (...values: readonly bigint[]) =>
+      Buffer.concat([head, Buffer.from(BigInt64Array.from(values).buffer)]);
+    const { x } = inputsFromArguments([`x=@${file('x.npy', array(1n, 2n))}`], SPECS);
+    expect(x).toMatchObject({ dtype: 'int32', shape: [2], data: Int32Array.of(1, 2) });
+    expect(() => inputsFromArguments([`x=@${file('y.npy', array(1n, 2n ** 40n))}`], SPECS)).toThrow(
+      /y\.npy has elements of INT64, which do not all become INT32 for input 'x': .*1099511627776/,
+    );
+  });
+
+  it('are texts of numpy, for an input of texts alone', () => {
+    const array = npy('|S2', '(1,)', Buffer.from('a\0'));
+    const { text } = inputsFromArguments([`text=@${file('t.npy', array)}`], SPECS);
+    expect(text).toMatchObject({ dtype: 'bytes', shape: [1], data: [Uint8Array.of(97)] });
+    expect(() => inputsFromArguments([`x=@${file('t.npy', array)}`], SPECS)).toThrow(
+      "t.npy has elements of BYTES, which do not all become INT32 for input 'x'",
+    );
   });
 
   it('are refused where bytes are left over', () => {

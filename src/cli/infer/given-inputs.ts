@@ -3,15 +3,15 @@
 
 import { readFileSync } from 'node:fs';
 
-import type { AnyInputValue } from '../../client/input-values.js';
+import type { AnyInputValue } from '../../client/tensors/input-values.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
-import { nearest } from '../../model/nearest.js';
-import { DATATYPE_BYTE_SIZE, dtypeOf, isDatatype } from '../../tensor/dtype.js';
+import { nearest } from '../../checks/nearest.js';
+import { DATATYPE_BYTE_SIZE, type Dtype, DTYPES, dtypeOf, isDatatype } from '../../tensor/dtype.js';
 import { decodeRaw } from '../../tensor/raw.js';
 import { Tensor } from '../../tensor/tensor.js';
 import { isRecord, readJson, type Plain, type PlainRecord } from './exact-json.js';
-import { readNpy } from './read-npy.js';
+import { readNpy } from '../../tensor/read-npy.js';
 
 export interface GivenInputs {
   readonly inputs: Readonly<Record<string, AnyInputValue>>;
@@ -82,14 +82,28 @@ function unknownInput(name: string, specs: readonly CompleteTensorSpec[]): Trito
 }
 
 /** A text that stands for itself need not be quoted. */
-function valueOfText(text: string, { name, datatype }: CompleteTensorSpec): AnyInputValue {
+function valueOfText(text: string, { name, datatype, dtype }: CompleteTensorSpec): AnyInputValue {
   if (datatype === 'BYTES' && !/^\s*["[]/.test(text)) return text;
-  return readJson(Buffer.from(text), `--input ${name}`) as AnyInputValue;
+  try {
+    return readJson(Buffer.from(text), `--input ${name}`) as AnyInputValue;
+  } catch (error) {
+    const example = EXAMPLES[DTYPES[dtype].kind];
+    throw invalidArg(
+      `--input ${name} takes ${datatype} values as JSON, such as ${name}=${example} or '${name}=[${example}]', got ${shortened(text)}`,
+      { cause: error },
+    );
+  }
+}
+
+const EXAMPLES = { bool: 'true', float: '0.5', half: '0.5', integer: '1', wide: '1', bytes: '"a"' } as const;
+
+function shortened(text: string): string {
+  return text.length > 40 ? `${text.slice(0, 40)}…` : text;
 }
 
 function valueOfFile(path: string, spec: CompleteTensorSpec): AnyInputValue {
   const bytes = readBytes(path, `--input ${spec.name}`);
-  if (path.endsWith('.npy')) return readNpy(bytes, path);
+  if (path.endsWith('.npy')) return asInput(readNpy(bytes, path), path, spec);
   if (path.endsWith('.json')) return readJson(bytes, path) as AnyInputValue;
   if (spec.datatype === 'BYTES')
     return new Tensor(
@@ -103,6 +117,20 @@ function valueOfFile(path: string, spec: CompleteTensorSpec): AnyInputValue {
   }
   // The declared shape says how they lie.
   return decodeRaw(spec.dtype, Uint8Array.from(bytes)) as AnyInputValue;
+}
+
+/** numpy makes 64-bit numbers where nobody asks for others, and few models take these. */
+function asInput(tensor: Tensor<Dtype>, path: string, { name, dtype, datatype }: CompleteTensorSpec): Tensor<Dtype> {
+  const given = DTYPES[tensor.dtype].datatype;
+  if (given === 'BYTES' && datatype === 'BYTES') return tensor;
+  try {
+    return tensor.cast(dtype);
+  } catch (error) {
+    throw invalidArg(
+      `${path} has elements of ${given}, which do not all become ${datatype} for input '${name}': ${TritonError.from(error).message}`,
+      { cause: error },
+    );
+  }
 }
 
 /** Throws INVALID_ARG for a file that cannot be read. */

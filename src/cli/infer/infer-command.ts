@@ -1,4 +1,4 @@
-// `tstriton infer`: one request to a model, and what comes back.
+// `tstriton infer`: sends one request to a model and shows the answer.
 
 import { Command, Option } from 'commander';
 
@@ -47,7 +47,7 @@ In JSON, NaN and the infinities are texts, 16-bit floats are numbers, and intege
 ${TOKEN_HELP}
 
 Examples:
-  tstriton infer http://localhost:8000 AddSub -i a=[1,2] -i b=[3,4]
+  tstriton infer http://localhost:8000 AddSub -i 'a=[1,2]' -i 'b=[3,4]'
   tstriton infer grpc://localhost:8001 Classify -i image=@cat.npy --format json | jq .label
   echo '{"text": "hello"}' | tstriton infer http://localhost:8000 Words`,
     )

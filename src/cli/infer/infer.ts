@@ -1,7 +1,7 @@
 // What `tstriton infer` does.
 
 import type { InferOptions } from '../../client/infer-options.js';
-import { invalidArg } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { Tensor } from '../../tensor/tensor.js';
 import type { CliIo } from '../cli-io.js';
@@ -21,6 +21,8 @@ export async function infer(url: string, name: string, flags: InferFlags, io: Cl
     const asked = await askedModel(url, name, flags, { io, signal });
     try {
       await ask(asked, given, flags, (outputs) => io.out(showOutputs(outputs, format, style)));
+    } catch (error) {
+      throw inWordsOfTheCommand(error);
     } finally {
       await asked[Symbol.asyncDispose]();
     }
@@ -47,6 +49,18 @@ async function ask(
   for await (const outputs of isBatch ? client.streamBatch(inputs, options) : client.streamSample(inputs, options)) {
     show(outputs);
   }
+}
+
+/** The client's error names its methods. The command has a flag instead. */
+function inWordsOfTheCommand(error: unknown): unknown {
+  const { code, message } = TritonError.from(error);
+  const said = message
+    .replace(
+      / \w+Sample takes tensors without the batch axis\.$/,
+      ' With --batch, values have the batch axis in front.',
+    )
+    .replace(/ \w+Batch takes tensors with the batch axis first\.$/, ' Without --batch, values are one sample.');
+  return said === message ? error : new TritonError(code, said, { cause: error });
 }
 
 const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {} };

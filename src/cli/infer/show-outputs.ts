@@ -1,7 +1,7 @@
 // The outputs of an inference, for a person, as JSON, or as the bytes themselves.
 
 import { invalidArg } from '../../errors.js';
-import { DTYPES } from '../../tensor/dtype.js';
+import { type Dtype, DTYPES } from '../../tensor/dtype.js';
 import { nest, type Nested } from '../../tensor/nested.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { formatShape } from '../../tensor/shape.js';
@@ -14,10 +14,10 @@ export type Format = (typeof FORMATS)[number];
 
 type Outputs = Readonly<Record<string, Tensor>>;
 
-/** More values than these are told by their range. */
+/** Of more values than this, only the range is shown. */
 const MOST_SHOWN = 100;
 
-/** Of one answer. Throws INVALID_ARG for what has no such form. */
+/** The outputs of one answer. Throws INVALID_ARG for outputs that the format cannot show. */
 export function showOutputs(outputs: Outputs, format: Format, style: Style): string | Uint8Array {
   if (format === 'raw') return rawOutput(outputs);
   if (format === 'json') {
@@ -35,14 +35,14 @@ function rawOutput(outputs: Outputs): Uint8Array {
       `raw output is one tensor, got ${Object.keys(outputs).join(', ') || 'none'}; name it by --outputs`,
     );
   }
-  const [, { dtype, data }] = first;
+  const [, { dtype, data }]: [string, Tensor<Dtype>] = first;
   if (DTYPES[dtype].kind !== 'bytes') return encodeRaw(dtype, data);
   if (data.length !== 1) throw invalidArg(`raw output of texts is one element, got ${data.length}`);
   const [element] = data as readonly (string | Uint8Array)[];
   return typeof element === 'string' ? Buffer.from(element) : element!;
 }
 
-function plainOf(name: string, tensor: Tensor): Nested {
+function plainOf(name: string, tensor: Tensor<Dtype>): Nested {
   if (DTYPES[tensor.dtype].kind === 'half') return nest(tensor.toFloat32(), tensor.shape);
   if (tensor.dtype !== 'bytes') return tensor.toNested();
   return nest(textsOf(name, tensor) as unknown as Parameters<typeof nest>[0], tensor.shape);
@@ -59,7 +59,7 @@ function textsOf(name: string, tensor: Tensor): readonly string[] {
   });
 }
 
-function showTensor(name: string, tensor: Tensor, style: Style): string {
+function showTensor(name: string, tensor: Tensor<Dtype>, style: Style): string {
   const { datatype, kind } = DTYPES[tensor.dtype];
   const head = `${style('bold', name)}  ${style('dim', `${datatype} ${formatShape(tensor.shape)}`)}`;
   const { length } = tensor.data;
@@ -68,7 +68,7 @@ function showTensor(name: string, tensor: Tensor, style: Style): string {
   return `${head}\n  ${length} values, ${range(kind === 'half' ? tensor.toFloat32() : tensor.data)}`;
 }
 
-/** A person may look at bytes that are no text, too. */
+/** A person may look at bytes, too, that are not text. */
 function showable(tensor: Tensor): Nested {
   if (tensor.dtype !== 'bytes') return plainOf('', tensor);
   return nest(tensor.strings() as unknown as Parameters<typeof nest>[0], tensor.shape);

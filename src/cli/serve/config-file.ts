@@ -25,7 +25,7 @@ const NOTHING: ConfigFile = { options: {}, models: [] };
 
 /**
  * Reads the file that is named, else the one `tstriton.config.*` of the folder, if there is one. Rejects with INVALID_ARG or UNSUPPORTED
- * naming the file, what is wrong in it and what was expected.
+ * naming the file, the mistake in it and the expected form.
  */
 export async function readConfigFile(named: string | undefined, folder: string): Promise<ConfigFile> {
   const path = named === undefined ? findConfigFile(folder) : resolve(folder, named);

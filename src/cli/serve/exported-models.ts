@@ -4,6 +4,7 @@
 import { invalidArg } from '../../errors.js';
 import type { BoundModel } from '../../model/bound-model.js';
 import { functionOf } from '../../model/callable-function.js';
+import { refuseMisspeltCallable } from '../../model/check-callables.js';
 import { instanceGroup } from '../../model/instance-group.js';
 import type { TensorSpecs } from '../../model/tensor-spec.js';
 
@@ -43,8 +44,10 @@ export function modelsOf(exported: Exports, file: ModuleFile): readonly ServedMo
   }
   if (models.length > 0) return models;
   const [first] = bare;
-  if (first !== undefined)
+  if (first !== undefined) {
+    refuseMisspeltCallable(first);
     throw invalidArg(`${file.name} declares model '${first.modelName}' without a callable, ${EXPECTED}`);
+  }
   const found = Object.keys(exported).join(', ') || 'nothing';
   throw invalidArg(`${file.name} exports no model, ${EXPECTED}; it exports ${found}`);
 }

@@ -1,5 +1,5 @@
 // Tells of files that change in folders and in those below them. It watches folders, not files, so that editors may put a new file in the
-// place of the old one; folders of packages and hidden ones are left out.
+// place of the old one. It leaves out folders of packages and hidden folders.
 
 import { type FSWatcher, readdirSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -43,7 +43,7 @@ export class FolderWatcher {
         if (name === null) return;
         const path = join(folder, name);
         this.#onChange(path);
-        // Perhaps a new folder, with what is in it already.
+        // This may be a new folder, which already has files in it.
         if (event === 'rename' && !isLeftOut(name)) this.#watchNew(path);
       });
       watcher.on('error', () => this.#forget(folder));

@@ -37,6 +37,46 @@ describe('the curl line of a model', () => {
     );
   });
 
+  it('sends plain JSON to the route of the model', () => {
+    const inputs = [
+      tensor('rooms', 'int8', [1]),
+      tensor('place', 'float64', [2]),
+      tensor('grid', 'int32', [2, 3]),
+      tensor('tags', 'string', [-1]),
+      tensor('deep', 'bool', [1, 2, 1]),
+    ];
+    expect(curlLine(model({ inputs, route: '/rent' }), HTTP, OPEN)).toBe(
+      `curl -s ${HTTP}/rent -d '{"rooms":1,"place":[1,2],"grid":[[1,2,3],[4,5,6]],"tags":["text"],"deep":[[[true],[false]]]}'`,
+    );
+    expect(curlLine(model({ inputs: inputs.slice(0, 1), route: '/count', decoupled: true }), HTTP, OPEN)).toBe(
+      `curl -sN ${HTTP}/count -d '{"rooms":1}'`,
+    );
+  });
+
+  it('asks the OpenAI API where that serves the model, for the latest version', () => {
+    const chat = model({
+      name: 'Writer',
+      inputs: [tensor('messages', 'string', [1])],
+      decoupled: true,
+      openai: 'chat',
+    });
+    expect(curlLine(chat, HTTP, OPEN)).toBe(
+      `curl -sN ${HTTP}/v1/chat/completions -d '{"model":"Writer","messages":[{"role":"user","content":"text"}],"stream":true}'`,
+    );
+    expect(curlLine({ ...chat, askedVersion: 1 }, HTTP, OPEN)).toBe(
+      `curl -sN ${HTTP}/v2/models/Writer/versions/1/generate_stream -d '{"messages":"[{\\"role\\":\\"user\\",\\"content\\":\\"text\\"}]"}'`,
+    );
+    expect(curlLine(model({ name: 'Embed', openai: 'embeddings' }), HTTP, OPEN)).toBe(
+      `curl -sN ${HTTP}/v1/embeddings -d '{"model":"Embed","input":"text"}'`,
+    );
+    expect(curlLine(model({ name: 'Ears', openai: 'transcriptions' }), HTTP, OPEN)).toBe(
+      `curl -s ${HTTP}/v1/audio/transcriptions -F 'model=Ears' -F file=@audio.wav`,
+    );
+    expect(snippet(chat, HTTP, OPEN)).toContain(
+      `client.streamSample({ messages: ['[{"role":"user","content":"text"}]'] })`,
+    );
+  });
+
   it('quotes for the shell', () => {
     const line = curlLine(model({ inputs: [tensor("it's", 'string', [1])] }), HTTP, OPEN);
     expect(line).toContain(`"name":"it'\\''s"`);
@@ -85,9 +125,9 @@ describe('the snippet of a model', () => {
 
 describe('the introduction', () => {
   it('tells where it serves, and of a model that does not serve why', () => {
-    const at = { http: HTTP, grpc: undefined, metrics: undefined };
+    const at = { http: HTTP, grpc: undefined, metrics: undefined, page: `${HTTP}/` };
     const text = introduction([model({ failure: 'no memory' })], at, OPEN, (_, each) => each);
-    expect(text).toContain('HTTP    http://localhost:8000');
+    expect(text).toContain('HTTP    http://localhost:8000\n  page    http://localhost:8000/\n');
     expect(text).toContain('does not serve\n  no memory');
     expect(text).not.toContain('curl');
   });

@@ -2,6 +2,8 @@
 // they are pasted.
 
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
+import type { OpenAiEndpoint } from '../../model/openai.js';
+import { isSingle } from '../../protocol/plain-json/plain-input.js';
 import { DATATYPE_BYTE_SIZE, DTYPES } from '../../tensor/dtype.js';
 import { elementsOf, samplePlain, sampleShape } from '../sample-values.js';
 import type { Style } from '../style.js';
@@ -11,6 +13,8 @@ export interface ServedAt {
   readonly http: string | undefined;
   readonly grpc: string | undefined;
   readonly metrics: string | undefined;
+  /** What a browser opens. */
+  readonly page?: string | undefined;
 }
 
 export interface Access {
@@ -20,7 +24,7 @@ export interface Access {
   readonly ca: string | undefined;
 }
 
-type Asked = Pick<CompleteModelConfig, 'name' | 'inputs' | 'maxBatchSize' | 'decoupled'>;
+type Asked = Pick<CompleteModelConfig, 'name' | 'inputs' | 'maxBatchSize' | 'decoupled' | 'openai' | 'route'>;
 
 export interface IntroducedModel extends Asked {
   /** Undefined where no version could be read. */
@@ -31,13 +35,22 @@ export interface IntroducedModel extends Asked {
   readonly failure: string | undefined;
 }
 
+const CHAT = [{ role: 'user', content: 'text' }];
+/** How the OpenAI API is asked. */
+const OPENAI_ASKED = {
+  chat: { path: '/v1/chat/completions', body: { messages: CHAT, stream: true } },
+  completions: { path: '/v1/completions', body: { prompt: 'text', max_tokens: 20, stream: true } },
+  embeddings: { path: '/v1/embeddings', body: { input: 'text' } },
+  transcriptions: { path: '/v1/audio/transcriptions', body: undefined },
+} as const satisfies Record<OpenAiEndpoint, { readonly path: string; readonly body: object | undefined }>;
+
 /** More values than these are sent as bytes. */
 const MOST_WRITTEN = 64;
 const TOKEN_HEADER = 'triton-access-token';
 
 export function introduction(models: readonly IntroducedModel[], at: ServedAt, access: Access, style: Style): string {
   const places = Object.entries(at).filter(([, url]) => url !== undefined);
-  const names: Readonly<Record<string, string>> = { http: 'HTTP', grpc: 'gRPC', metrics: 'metrics' };
+  const names: Readonly<Record<string, string>> = { http: 'HTTP', grpc: 'gRPC', metrics: 'metrics', page: 'page' };
   return [
     places.map(([kind, url]) => `  ${style('bold', names[kind]!.padEnd(8))}${style('cyan', String(url))}`).join('\n'),
     ...models.map((model) => introduceModel(model, at, access, style)),
@@ -71,9 +84,23 @@ export function curlLine(model: IntroducedModel, http: string | undefined, acces
     ...(access.ca === undefined ? [] : ['--cacert', quoted(access.ca)]),
     ...(access.tokenVariable === undefined ? [] : ['-H', `"${TOKEN_HEADER}: $${access.tokenVariable}"`]),
   ];
+  // Its clients ask for the latest version.
+  if (model.openai !== undefined && model.askedVersion === undefined) {
+    const { path, body } = OPENAI_ASKED[model.openai];
+    if (body === undefined) {
+      return words('curl -s', ...options, `${http}${path}`, '-F', quoted(`model=${model.name}`), '-F file=@audio.wav');
+    }
+    const json = JSON.stringify({ model: model.name, ...body });
+    return words('curl -sN', ...options, `${http}${path}`, '-d', quoted(json));
+  }
+  if (model.route !== undefined && inputs.every(isWritten)) {
+    const body = Object.fromEntries(inputs.map((spec) => [spec.name, plainValue(spec)]));
+    const flags = model.decoupled ? '-sN' : '-s';
+    return words(`curl ${flags}`, ...options, `${http}${model.route}`, '-d', quoted(JSON.stringify(body)));
+  }
   if (model.decoupled) {
     if (!inputs.every(isGenerated)) return undefined;
-    const body = Object.fromEntries(inputs.map((spec) => [spec.name, only(samplePlain(spec))]));
+    const body = Object.fromEntries(inputs.map((spec) => [spec.name, only(sampleFor(model, spec))]));
     return words('curl -sN', ...options, `${url}/generate_stream`, '-d', quoted(JSON.stringify(body)));
   }
   const batch = model.maxBatchSize > 0 ? [1] : [];
@@ -115,6 +142,22 @@ function isGenerated(spec: CompleteTensorSpec): boolean {
   return isWritten(spec) && spec.shape.filter((dim) => dim === -1).length < 2;
 }
 
+/** The messages of a chat are JSON. */
+function sampleFor({ openai }: Asked, spec: CompleteTensorSpec): ReturnType<typeof samplePlain> {
+  return openai === 'chat' && spec.name === 'messages' ? [JSON.stringify(CHAT)] : samplePlain(spec);
+}
+
+/** Nested as the shape says, or a single value. */
+function plainValue(spec: CompleteTensorSpec): unknown {
+  const values: readonly unknown[] = samplePlain(spec);
+  if (isSingle(spec.shape)) return values[0];
+  return sampleShape(spec).reduceRight<readonly unknown[]>((elements, dim, axis) => {
+    const isFirst = axis === 0;
+    const rows = Array.from({ length: elements.length / dim }, (_, row) => elements.slice(row * dim, (row + 1) * dim));
+    return isFirst ? rows[0]! : rows;
+  }, values);
+}
+
 function only<T>(values: readonly T[]): T | readonly T[] {
   return values.length === 1 ? values[0]! : values;
 }
@@ -136,7 +179,7 @@ export function snippet(model: IntroducedModel, url: string, access: Access): st
     ...(access.tokenVariable === undefined ? [] : [`accessToken: process.env.${access.tokenVariable}`]),
     ...(access.ca === undefined ? [] : [`tls: { ca: readFileSync(${literal(access.ca)}, 'utf8') }`]),
   ];
-  const given = `{ ${inputs.map((spec) => `${key(spec.name)}: ${value(spec)}`).join(', ')} }`;
+  const given = `{ ${inputs.map((spec) => `${key(spec.name)}: ${value(model, spec)}`).join(', ')} }`;
   const made = [literal(url), literal(model.name), ...(options.length > 0 ? [`{ ${options.join(', ')} }`] : [])];
   return [
     ...(access.ca === undefined ? [] : ["import { readFileSync } from 'node:fs';"]),
@@ -149,9 +192,9 @@ export function snippet(model: IntroducedModel, url: string, access: Access): st
   ].join('\n');
 }
 
-function value(spec: CompleteTensorSpec): string {
+function value(model: Asked, spec: CompleteTensorSpec): string {
   const shape = sampleShape(spec);
-  if (isWritten(spec)) return nested(samplePlain(spec), shape);
+  if (isWritten(spec)) return nested(sampleFor(model, spec), shape);
   const count = elementsOf(shape);
   const { array } = DTYPES[spec.dtype];
   const elements = array === undefined ? `new Array(${count}).fill('')` : `new ${array.name}(${count})`;

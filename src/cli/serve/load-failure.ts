@@ -1,4 +1,4 @@
-// What is said of a module that does not load: the diagnostics of whoever compiled it, with file and line. Node tells neither for a
+// The message for a module that does not load: the compiler's diagnostics, with file and line. Node tells neither for a
 // syntax error in JavaScript, so it is asked to check the file once more.
 
 import { execFile } from 'node:child_process';
@@ -14,7 +14,7 @@ interface LoadedModule {
   readonly url: string;
 }
 
-/** A module that did not load; `diagnostics` are lines for whoever wrote it. */
+/** A module that did not load; `diagnostics` are lines for its author. */
 export class LoadFailure extends TritonError {
   readonly diagnostics: string;
 
@@ -24,7 +24,9 @@ export class LoadFailure extends TritonError {
   }
 }
 
-export async function loadFailure(error: unknown, { file }: LoadedModule): Promise<LoadFailure> {
+/** A LoadFailure; what this package says itself of the module needs no more diagnostics. */
+export async function loadFailure(error: unknown, { file }: LoadedModule): Promise<TritonError> {
+  if (error instanceof TritonError) return error;
   const told = diagnosticsOf(error);
   if (error instanceof SyntaxError && !namesFile(told)) {
     const checked = await syntaxDiagnostics(file);
@@ -47,7 +49,7 @@ function diagnosticsOf(error: unknown): string {
   return lines.join('\n').trimEnd();
 }
 
-/** What `node --check` says of the file, or of what it imports by a relative path. */
+/** What `node --check` says of the file, or of files that it imports by a relative path. */
 async function syntaxDiagnostics(file: string, seen: Set<string> = new Set()): Promise<string | undefined> {
   if (seen.has(file) || seen.size > 200 || !/\.[cm]?js$/.test(file) || !existsSync(file)) return undefined;
   seen.add(file);

@@ -7,6 +7,7 @@ import { pathToFileURL } from 'node:url';
 import { invalidArg } from '../../errors.js';
 import { importModule } from '../../host/import-module.js';
 import { runningTsx } from '../../host/running-tsx.js';
+import { importingModels } from '../../server/importing-models.js';
 import { modelsOf, type ServedModel } from './exported-models.js';
 import { loadFailure } from './load-failure.js';
 
@@ -29,7 +30,7 @@ export interface ModelSource {
 const MODULES = ['.ts', '.mts', '.cts', '.js', '.mjs', '.cjs'];
 const KINDS = `expected a module (${MODULES.join(', ')}) or an .onnx file`;
 
-/** Throws INVALID_ARG for what is no such file, and for options that are not for it. */
+/** Throws INVALID_ARG for any other file, and for options that do not apply to the file. */
 export function modelSource(file: string, options: SourceOptions): ModelSource {
   const path = resolve(file);
   const name = relative(process.cwd(), path);
@@ -66,7 +67,7 @@ export async function loadModels(
     return [model as unknown as ServedModel];
   }
   const url = pathToFileURL(path).href;
-  const exported = await importFile(path).catch(async (error: unknown) => {
+  const exported = await importingModels(name, () => importFile(path)).catch(async (error: unknown) => {
     throw await loadFailure(error, { file: path, url });
   });
   return modelsOf(exported, { name, url, instances: options.instances });

@@ -43,7 +43,7 @@ function placeholder(name: OptionName, { kind, unit }: Option): string {
   return typeof kind === 'object' ? 'entry' : 'text';
 }
 
-/** Help is no Markdown. */
+/** Help is plain text, not Markdown. */
 function plain({ effect, default: value, defaultText, kind }: Option): string {
   const several = typeof kind === 'object' && 'separator' in kind ? ' Again for more of them.' : '';
   const byDefault = defaultText ?? (value === undefined || typeof value === 'function' ? undefined : String(value));

@@ -1,4 +1,4 @@
-// Serves the files anew that have changed, without dropping a request: a model takes the place of the one of its name once it is
+// Serves the files anew that have changed, without dropping a request: a new model replaces the model of its name once it is
 // loaded. A version that does not load is reported, and the one before goes on.
 
 import { performance } from 'node:perf_hooks';

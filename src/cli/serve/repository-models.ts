@@ -1,6 +1,6 @@
 // The models of a model repository, as the server itself tells them once it serves: nobody here has declared them.
 
-import { ServerClient } from '../../client/server-client.js';
+import { ServerClient } from '../../client/server/server-client.js';
 import { TritonError } from '../../errors.js';
 import { describeModel } from '../describe-model.js';
 import type { IntroducedModel } from './introduction.js';
@@ -14,7 +14,7 @@ export interface OwnServer {
   readonly ca: string | undefined;
 }
 
-/** Those that are not `known`, whose declarations are at hand. Rejects where the server cannot be asked. */
+/** Leaves out `known` models: their declarations are at hand. Rejects where the server cannot be asked. */
 export async function repositoryModels(
   { url, accessToken, ca }: OwnServer,
   known: ReadonlySet<string>,

@@ -2,6 +2,7 @@
 
 import { Command } from 'commander';
 
+import { invalidArg } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
 import { positiveInteger } from '../arguments.js';
 import { addOptionFlags } from './option-flags.js';
@@ -9,7 +10,7 @@ import type { ServeFlags } from './serve-flags.js';
 
 export function serveCommand(io: CliIo): Command {
   const command = new Command('serve')
-    .summary('serve the models of modules, ONNX files and folders')
+    .summary('serve the models of modules, ONNX files and model repositories')
     .description(
       'Serves models over HTTP and gRPC until Ctrl-C: those that modules export, in TypeScript or JavaScript, ONNX files, and model repositories. Tells on standard error where it serves, and how each model is asked.',
     )
@@ -23,6 +24,14 @@ export function serveCommand(io: CliIo): Command {
     .option(
       '-c, --config <file>',
       'the configuration file (default: tstriton.config.ts, .mts, .js, .mjs or .json, if there is one)',
+    )
+    .option(
+      '--remote <url>',
+      'serve through the server of another process, at its gRPC port (grpc://host:8001), with its --remote-access-token; or through a tritonserver, with --engine tritonserver',
+    )
+    .option(
+      '--instance-address <address>',
+      'with --remote and --engine tritonserver: where its instances find this process, the path of a Unix socket or host:port',
     )
     .option('--name <name>', 'the name that an ONNX file is served under')
     .option(
@@ -43,10 +52,19 @@ Examples:
   tstriton serve model.ts --watch
   tstriton serve resnet50.onnx --instances 2 --http-port 9000
   tstriton serve --model-repository models --model-control-mode poll
+  tstriton serve model.ts --remote grpc://localhost:8001
+  tstriton serve model.ts --engine tritonserver --remote http://triton:8000 --instance-address /sockets/app
   tstriton serve models/*.ts --allow-grpc=false --metrics-config summary_latencies=true`,
     );
   return addOptionFlags(command).action(async (files: readonly string[], flags: ServeFlags) => {
+    if (flags.remote !== undefined) {
+      const { serveRemote } = await import('./serve-remote.js');
+      return serveRemote(files, flags, io);
+    }
+    if (flags.instanceAddress !== undefined) {
+      throw invalidArg('--instance-address is for --remote with --engine tritonserver');
+    }
     const { serve } = await import('./serve.js');
-    await serve(files, flags, io);
+    return serve(files, flags, io);
   });
 }

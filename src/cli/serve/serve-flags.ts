@@ -1,8 +1,10 @@
-// The flags of `tstriton serve` that are no options of the server.
+// The flags of `tstriton serve` beside the server's options.
 
 export interface ServeFlags {
   readonly watch?: boolean;
   readonly config?: string;
+  readonly remote?: string;
+  readonly instanceAddress?: string;
   readonly name?: string;
   readonly instances?: number;
   readonly maxBatchSize?: number;

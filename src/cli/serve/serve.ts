@@ -2,10 +2,11 @@
 
 import { readFileSync } from 'node:fs';
 
+import { expectEndpoint } from '../../config/complete-triton-config.js';
 import { readTritonConfig } from '../../config/read-triton-config.js';
 import type { CompleteTritonConfig } from '../../config/complete-triton-config.js';
 import { invalidArg, TritonError } from '../../errors.js';
-import { unlessInterrupted } from '../../model/interrupted-load.js';
+import { unlessInterrupted } from '../../lifecycle/interrupted-load.js';
 import { ModelBinding } from '../../server/model-binding.js';
 import { Triton } from '../../triton.js';
 import { asUsage } from '../arguments.js';
@@ -25,10 +26,12 @@ const TOKEN_VARIABLE = 'TSTRITON_ACCESS_TOKEN';
 /** Resolves when the server was stopped by a signal. */
 export async function serve(files: readonly string[], flags: ServeFlags, io: CliIo): Promise<void> {
   const file = await readConfigFile(flags.config, process.cwd());
-  // Read here for what is refused, before anything is loaded.
+  // Reads the options before anything is loaded, so that wrong ones are refused first.
   const { options, config } = asUsage(() => {
     const merged = mergeOptions(optionsIn(flags as Readonly<Record<string, unknown>>), io.env, file.options);
-    return { options: merged, config: readTritonConfig(merged, io.env).config };
+    const { config } = readTritonConfig(merged, io.env);
+    expectEndpoint(config);
+    return { options: merged, config };
   });
   const hasRepository = 'modelRepository' in options;
   const sources = sourcesOf(files.length > 0 ? files : file.models, flags, hasRepository);
@@ -92,7 +95,8 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
   }
 }
 
-function sourcesOf(files: readonly string[], flags: ServeFlags, hasRepository: boolean): readonly ModelSource[] {
+/** The files to serve. Throws INVALID_ARG without any. */
+export function sourcesOf(files: readonly string[], flags: ServeFlags, hasRepository: boolean): readonly ModelSource[] {
   if (files.length === 0 && !hasRepository) {
     throw invalidArg(
       'expected a module or an .onnx file to serve, --model-repository, or a configuration file that names some under models',
@@ -129,10 +133,16 @@ function placesOf(triton: Triton, config: CompleteTritonConfig): ServedAt {
   const place = (scheme: string, address: string, port: number | undefined) =>
     port === undefined ? undefined : `${scheme}://${hostOf(address)}:${port}`;
   const metrics = place('http', config.metricsAddress, triton.metricsPort);
+  const http = place(
+    config.httpUseSsl || config.httpUseSslMutual ? 'https' : 'http',
+    config.httpAddress,
+    triton.httpPort,
+  );
   return {
-    http: place(config.httpUseSsl || config.httpUseSslMutual ? 'https' : 'http', config.httpAddress, triton.httpPort),
+    http,
     grpc: place(config.grpcUseSsl || config.grpcUseSslMutual ? 'grpcs' : 'grpc', config.grpcAddress, triton.grpcPort),
     metrics: metrics && `${metrics}/metrics`,
+    page: config.allowPage && config.engine === 'tstriton' ? http && `${http}/` : undefined,
   };
 }
 

@@ -29,6 +29,19 @@ describe('imports of a version', () => {
     ]);
   });
 
+  it('carry the number that tsx has added to what the hook decided before', () => {
+    const { hook } = hooked();
+    at(hook, 'file:///app/model.ts?tstriton=1');
+    // tsx asks for the URL without its query, and adds it to the answer.
+    expect(at(hook, 'file:///app/model.ts')).toBe('file:///app/model.ts?tstriton=1');
+    const parent = 'file:///app/model.ts?tstriton=1&tstriton=2';
+    expect(at(hook, 'file:///app/lib.ts', parent)).toBe('file:///app/lib.ts?tstriton=2');
+    expect(at(hook, 'file:///app/deeper.ts', 'file:///app/lib.ts?tstriton=2&tstriton=2')).toBe(
+      'file:///app/deeper.ts?tstriton=2',
+    );
+    expect(at(hook, 'file:///app/late.ts', 'file:///x/node_modules/tsx/a.js')).toBe('file:///app/late.ts?tstriton=2');
+  });
+
   it('carry the latest where a helper imports them', () => {
     const { hook } = hooked();
     expect(at(hook, 'file:///app/lib.js', 'file:///x/node_modules/jiti/a.js')).toBe('file:///app/lib.js');

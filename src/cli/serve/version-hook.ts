@@ -1,6 +1,6 @@
-// A hook of Node's module loader, which has each version of a served file loaded anew with all that it imports: the files of a
-// version carry its number in the query of their URLs, and with it they are other modules to Node. Packages stay as they are.
-// Node 20 runs it in a thread of its own, which is why it tells by a port what was loaded.
+// A hook of Node's module loader, which loads each version of a served file anew, with all that it imports. The files of a
+// version carry its number in the query of their URLs, so Node takes them for other modules. Packages stay as they are.
+// Node 20 runs the hook in a thread of its own, so the hook reports the loaded files through a port.
 
 import type { MessagePort } from 'node:worker_threads';
 
@@ -16,14 +16,15 @@ interface Resolved {
 
 type Context = { readonly parentURL?: string | undefined };
 
-const VERSION = /[?&]tstriton=(\d+)/;
+// The last one: tsx takes the query off a URL before it asks the next hook, and adds it to what that hook has decided.
+const VERSION = /[?&]tstriton=(\d+)(?!.*[?&]tstriton=)/;
 
 /** Decides the URLs; one for each way of running it. */
 export class VersionHook {
   readonly #root: string;
   readonly #loaded: (url: string) => void;
   /** Of the version that was loaded last: what helpers import for it has no other parent. */
-  #latest: string | undefined;
+  #latest: number | undefined;
 
   constructor(root: string, loaded: (url: string) => void) {
     this.#root = root;
@@ -34,8 +35,10 @@ export class VersionHook {
     const { url } = resolved;
     if (!url.startsWith('file:') || url.includes('/node_modules/') || url.startsWith(this.#root)) return resolved;
     const [, own] = VERSION.exec(url) ?? [];
-    if (own !== undefined) this.#latest = own;
-    const version = own ?? VERSION.exec(parentURL)?.[1] ?? this.#latest;
+    const known = own ?? VERSION.exec(parentURL)?.[1];
+    // A late import of the version before changes nothing.
+    if (known !== undefined) this.#latest = Math.max(Number(known), this.#latest ?? 0);
+    const version = known ?? this.#latest;
     if (version === undefined) return resolved;
     this.#loaded(url);
     return own === undefined ? { ...resolved, url: withVersion(url, version) } : resolved;

@@ -1,4 +1,4 @@
-// Imports a file again and again, as it is then, and knows the files that belonged to it.
+// Imports the current text of a file, any number of times, and knows the files that belonged to it.
 
 import * as module from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -19,7 +19,7 @@ export class VersionedImports {
   #version = 0;
   readonly #onFile: (path: string) => void;
 
-  /** `onFile` is told each file once. There is one of these in a process: Node's hooks stay. */
+  /** Calls `onFile` once for each file. A process has only one VersionedImports: Node's hooks stay. */
   constructor(onFile: (path: string) => void) {
     this.#onFile = onFile;
     this.#register();
@@ -42,7 +42,7 @@ export class VersionedImports {
     this.#onFile(path);
   }
 
-  /** CommonJS and jiti keep modules by path. Returns what is kept of others. */
+  /** CommonJS and jiti keep modules by path. Returns the other files that they still keep. */
   #forget(): ReadonlySet<string> {
     const { cache } = module.createRequire(import.meta.url);
     for (const file of cachedFiles()) if (this.files.has(file)) delete cache[file];

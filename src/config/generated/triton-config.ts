@@ -6,6 +6,21 @@ import type { ExternalLogger } from '../../logger.js';
 export interface TritonConfig {
   /** The server's name in server metadata. Default: `triton`. */
   readonly id?: string;
+  /**
+   * What serves the models: TSTriton itself, or `tritonserver`, NVIDIA's Triton Inference Server, which hands batches
+   * to this process; see docs/tritonserver.md. Default: `tstriton`.
+   */
+  readonly engine?: 'tstriton' | 'tritonserver';
+  /**
+   * Path of NVIDIA's tritonserver, for `engine: 'tritonserver'`. Default: `tritonserver` on the PATH, or the one of its
+   * container.
+   */
+  readonly tritonserverPath?: string;
+  /**
+   * Further flags for `engine: 'tritonserver'`, as it spells them: `--backend-config=…`,
+   * `--pinned-memory-pool-byte-size=…`. Default: none.
+   */
+  readonly tritonserverArgs?: string | readonly string[];
   /** Runs the server in a thread of its own, so that a callable that computes does not stop it. Default: true. */
   readonly serverThread?: boolean;
   /** Whether a model that is not ready keeps the server from being ready. Default: true. */
@@ -23,16 +38,16 @@ export interface TritonConfig {
    */
   readonly shutdownDelaySecs?: number;
   /**
-   * How long `stop()` lets requests under way finish: until their answers are written whole. Clients that are cut off
-   * then are named in the log. In seconds. Default: 30.
+   * How long `stop()` lets live sequences end and requests under way finish: until their answers are written whole.
+   * Clients that are cut off then are named in the log. In seconds. Default: 30.
    */
   readonly exitTimeoutSecs?: number;
   /** Whether a model that fails to load makes `run()` fail. Default: true. */
   readonly exitOnError?: boolean;
   /**
    * How many connections HTTP, gRPC, Vertex AI and SageMaker may have together; fewer where the process may not open as
-   * many files. When there are as many, a new one takes the place of an idle one. Metrics have some of their own.
-   * Default: 16384.
+   * many files. When there are as many, a new one takes the place of an idle one. One address may have four fifths of
+   * the places. Metrics have some of their own. Default: 16384.
    */
   readonly maxConnections?: number;
   /**
@@ -58,6 +73,11 @@ export interface TritonConfig {
   readonly httpPort?: number;
   /** Largest size of the JSON of a request. In bytes. Default: 67108864. */
   readonly httpMaxInputSize?: number;
+  /**
+   * Serves a page at `/` of the HTTP port that shows the models, tries them and watches them, see docs/page.md.
+   * Default: true, unless `NODE_ENV` is `production`.
+   */
+  readonly allowPage?: boolean;
   /**
    * HTTP headers whose name matches this regular expression somewhere, whatever the case, reach the callable as
    * parameters. Default: none.
@@ -145,6 +165,16 @@ export interface TritonConfig {
    * `triton-grpc-protocol-triton-access-token`. Default: a random one, see `triton.accessToken`.
    */
   readonly accessToken?: string;
+  /**
+   * Lets other processes bind models through the gRPC port, with `RemoteTriton` or `tstriton serve --remote`, when they
+   * have this token. Default: none, and no other process may bind models.
+   */
+  readonly remoteAccessToken?: string;
+  /**
+   * Path of a Unix socket where gRPC is served too, for processes of the same machine that bind models: `unix:/path`.
+   * Needs `remoteAccessToken`. Default: none.
+   */
+  readonly remoteSocket?: string;
   /**
    * The endpoints that want the access token; `[]` opens everything. The others are health, metadata, inference,
    * model-config and statistics. Default: `shared-memory`, `model-repository`, `trace`, `logging`.

@@ -9,7 +9,6 @@ import type { ModelConfig } from '../../model/model-config.js';
 import { SILENT } from '../engine-logger.js';
 import type { Execution, ExecutionDone, ExecutionRequest, ModelInstance } from '../instance/model-instance.js';
 import { Model } from '../model.js';
-import { dynamicBatching } from '../scheduler/batch-scheduler.js';
 import type { InflightRequest, ResponseSink } from '../response-sink.js';
 import { ResponseCache } from './response-cache.js';
 
@@ -66,7 +65,7 @@ class CachedModel {
       config: { responseCache: true, ...config },
     } as const;
     const logger = { ...SILENT, warn: (message: string) => void this.warnings.push(message) };
-    this.model = new Model(completeModelConfig(spec, 1), dynamicBatching, { cache, logger });
+    this.model = new Model(completeModelConfig(spec, 1), { cache, logger });
     this.model.addInstance(this.instance);
   }
 

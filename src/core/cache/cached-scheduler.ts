@@ -1,16 +1,16 @@
-// What a model with a response cache has in front of its scheduler. A request whose answer is kept has it at once; one
-// that asks the same as a request under way waits for that one's answer instead of running as well; all others are
-// queued, and their answers are kept. Errors never are: who waited for an execution shares its failure, and what was
-// refused or given up before it ran leaves the others to run.
+// What a model with a response cache has in front of its scheduler. The cache answers a request at once where it has the answer.
+// A request that asks the same as one under way waits for its answer. The scheduler runs all others, and the cache keeps their
+// answers. It keeps no errors: requests that waited for an execution share its failure. When the request that they wait for ends
+// before it runs, another one takes its place.
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { PacedWork } from '../../model/paced-work.js';
+import type { PacedWork } from '../../pacing/paced-work.js';
 import type { EngineLogger } from '../engine-logger.js';
-import type { Answer, OutcomeWatcher, PendingRequest } from '../pending-request.js';
+import type { Answer, OutcomeWatcher, PendingRequest } from '../scheduler/pending-request.js';
 import type { RequestOutcomes } from '../scheduler/request-outcomes.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
-import type { InferenceStatistics } from '../statistics.js';
+import type { InferenceStatistics } from '../scheduler/statistics.js';
 import { CACHE_PARAMETER, requestKey } from './request-key.js';
 import type { ResponseCache } from './response-cache.js';
 

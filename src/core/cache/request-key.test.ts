@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { completeModelConfig } from '../../model/complete-model.js';
 import type { InferTensor } from '../../model/exchange.js';
-import { finishPaced, PAUSE_BYTES } from '../../model/paced-work.js';
+import { finishPaced, PAUSE_BYTES } from '../../pacing/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import { requestKey } from './request-key.js';

@@ -1,12 +1,12 @@
 // What makes two requests of a model the same question: everything that its callable can tell apart, but for the id.
-// SHA-256, and not a faster hash, because whoever finds two inputs with one hash could have a wrong answer served to
+// SHA-256, and not a faster hash, because a client that finds two inputs with one hash could have a wrong answer served to
 // others.
 
 import { createHash } from 'node:crypto';
 
 import { invalidArg } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../pacing/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionRequest } from '../instance/model-instance.js';
 import { requestLabel } from '../refusals.js';

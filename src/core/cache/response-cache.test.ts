@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 
-import type { Answer } from '../pending-request.js';
+import type { Answer } from '../scheduler/pending-request.js';
 import { ResponseCache } from './response-cache.js';
 
 const OWNER = {};

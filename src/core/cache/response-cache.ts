@@ -1,7 +1,7 @@
-// Answers kept in memory, for all models that ask for it together: bounded in bytes; what was used longest ago goes
-// first, as in Triton's local cache. Whoever asks gets the kept answer itself, not a copy: nobody writes to it.
+// Answers kept in memory, for all models that ask for it together: bounded in bytes. The answer that was used longest ago goes
+// first, as in Triton's local cache. A lookup gives the kept answer itself, not a copy: nobody writes to it.
 
-import type { Answer } from '../pending-request.js';
+import type { Answer } from '../scheduler/pending-request.js';
 
 interface Entry {
   readonly owner: object;
@@ -14,7 +14,7 @@ const ENTRY_BYTES = 400;
 const OUTPUT_BYTES = 300;
 const DIMENSION_BYTES = 8;
 
-/** What was asked of the cache so far, and how long it took, in milliseconds. */
+/** Lookups and insertions so far, and how long they took, in milliseconds. */
 export interface CacheUsage {
   readonly lookups: number;
   /** Requests that were answered without an execution of their own. */
@@ -89,7 +89,7 @@ export class ResponseCache {
     this.#usage.misses++;
   }
 
-  /** Forgets what was inserted for this owner. */
+  /** Forgets the answers of this owner. */
   forget(owner: object): void {
     for (const [key, entry] of this.#entries) if (entry.owner === owner) this.#remove(key);
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { counter, gauge, histogram, type Metric, type SeriesUpdate } from '../../model/metrics.js';
+import { counter, gauge, histogram, type Metric, type SeriesUpdate } from '../../observability/metrics.js';
 import { CustomMetrics } from './custom-metrics.js';
 
 const tokens = counter({ name: 'tokens_total', help: 'Tokens.', labels: ['kind'] });

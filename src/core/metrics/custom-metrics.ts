@@ -1,6 +1,6 @@
 // The metrics that a model's callables record, added up over its instances.
 
-import type { Metric, MetricsUpdate, SeriesUpdate } from '../../model/metrics.js';
+import type { Metric, MetricsUpdate, SeriesUpdate } from '../../observability/metrics.js';
 import { Histogram } from './histogram.js';
 
 /** One combination of label values; `histogram` is there for histograms, `value` counts for the others. */
@@ -23,7 +23,7 @@ export class CustomMetrics {
   readonly #metrics = new Map<string, { readonly metric: Metric; readonly series: Map<string, CustomSeries> }>();
   readonly #problems = new Set<string>();
 
-  /** What was left out and why, one line each. */
+  /** Metrics that were left out and why, one line each. */
   get problems(): ReadonlySet<string> {
     return this.#problems;
   }

@@ -1,6 +1,6 @@
-// Quantiles of a stream in little memory: the targeted quantiles of Cormode, Korn, Muthukrishnan and Srivastava
-// ("Effective computation of biased quantiles over data streams", 2005), which prometheus-cpp and so Triton's summaries
-// rest on. A quantile q with error e is answered by a value whose rank is within e·n of q·n.
+// Estimates quantiles of a stream in little memory. The method is the targeted quantiles of Cormode, Korn, Muthukrishnan
+// and Srivastava ("Effective computation of biased quantiles over data streams", 2005). prometheus-cpp uses it too, and so
+// Triton's summaries do. A quantile q with error e is answered by a value whose rank is within e·n of q·n.
 
 /** A quantile to answer and how far the rank of the answer may be off, both as parts of 1. */
 export interface TargetQuantile {
@@ -8,7 +8,7 @@ export interface TargetQuantile {
   readonly error: number;
 }
 
-/** What stands for `weight` values up to `value`, whose highest rank is uncertain by `spread`. */
+/** Represents `weight` values up to `value`. The highest rank of `value` is uncertain by `spread`. */
 interface Sample {
   readonly value: number;
   weight: number;
@@ -47,7 +47,7 @@ export class QuantileSketch {
     this.#samples = this.#compress(merged);
   }
 
-  /** NaN when there are no values. */
+  /** Returns the value at a quantile; NaN before the first value. */
   query(quantile: number): number {
     const samples = this.#samples;
     if (samples.length === 0) return NaN;

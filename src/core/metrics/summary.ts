@@ -1,6 +1,6 @@
-// Quantiles of what was observed in the last minute, as Triton's summaries: five sketches that all get every value and
-// are emptied in turn, every 12 seconds; the one that was emptied longest ago answers. An observation is a store into
-// a buffer; the sketches see whole buffers only.
+// Keeps quantiles of the last minute's observations, as Triton's summaries do. Five sketches all get every value. Every 12
+// seconds one of them is emptied, in turn, and the one emptied longest ago answers. An observation only stores a value in
+// a buffer; the sketches get whole buffers.
 
 import { QuantileSketch, type TargetQuantile } from './quantile-sketch.js';
 
@@ -52,7 +52,7 @@ export class Summary {
     return this.targets.map(({ quantile }) => this.#sketches[this.#oldest]!.query(quantile));
   }
 
-  /** Forgets what is too old by now. What is buffered was observed before the turn was due. */
+  /** Forgets values that are too old. Buffered values were observed before the turn was due. */
   #turn(now: number): void {
     this.#flush();
     const turns = Math.floor((now - this.#turnAt) / TURN) + 1;

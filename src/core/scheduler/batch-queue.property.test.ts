@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import { growth, HARDLY_MORE_THAN_LINEAR, type Steps } from '../../../test/support/growth.js';
-import { completeBatcher } from '../../model/complete-batcher.js';
+import { completeBatcher, type CompleteDynamicBatcher } from '../../model/complete-batcher.js';
 import type { DynamicBatcher } from '../../model/model-config.js';
 import { TritonError } from '../../errors.js';
 import { BatchQueue } from './batch-queue.js';
@@ -61,7 +61,7 @@ const arrival = fc.record({
   rows: fc.integer({ min: 1, max: 6 }),
   priority: fc.nat({ max: 4 }),
   timeout: fc.constantFrom(0, 1000, 5000),
-  shape: fc.nat({ max: 1 }),
+  shape: fc.nat({ max: 2 }),
 });
 
 const step = fc.oneof(
@@ -78,7 +78,13 @@ const policy = fc.record({
   maxQueueSize: fc.constantFrom(0, 0, 5),
 });
 
-const settings = fc
+interface Settings {
+  readonly maxBatchSize: number;
+  readonly shapes: 'mix' | 'apart' | 'grouped';
+  readonly batcher: CompleteDynamicBatcher;
+}
+
+const settings: fc.Arbitrary<Settings> = fc
   .record({
     maxBatchSize: fc.integer({ min: 6, max: 12 }),
     preferredBatchSize: fc.uniqueArray(fc.integer({ min: 1, max: 6 }), { maxLength: 3 }),
@@ -86,24 +92,30 @@ const settings = fc
     priorityLevels: fc.constantFrom(0, 0, 3),
     defaultQueuePolicy: policy,
     urgentPolicy: policy,
-    shapesMix: fc.boolean(),
+    shapes: fc.constantFrom('mix' as const, 'apart' as const, 'grouped' as const),
   })
-  .map(({ maxBatchSize, urgentPolicy, priorityLevels, shapesMix, ...rest }) => {
+  .map(({ maxBatchSize, urgentPolicy, priorityLevels, shapes, ...rest }) => {
     const levels =
       priorityLevels === 0 ? {} : { priorityLevels, defaultPriorityLevel: 2, priorityQueuePolicy: { 1: urgentPolicy } };
     const batcher: DynamicBatcher = { ...rest, ...levels };
-    return { maxBatchSize, shapesMix, batcher: completeBatcher(batcher, maxBatchSize, "model 'm'") };
+    return { maxBatchSize, shapes, batcher: completeBatcher(batcher, maxBatchSize, "model 'm'") };
   });
+
+function queueOf({ maxBatchSize, shapes, batcher }: Settings): BatchQueue<Request> {
+  return new BatchQueue<Request>({
+    maxBatchSize,
+    batcher,
+    compatible: (first, next) => shapes === 'mix' || first.shape === next.shape,
+    signatureOf: shapes === 'grouped' ? ({ shape }) => String(shape) : undefined,
+  });
+}
 
 describe('BatchQueue', () => {
   it('keeps its promises under any sequence of arrivals, cancellations, expiries and decisions', () => {
     fc.assert(
-      fc.property(settings, fc.array(step, { maxLength: 80 }), ({ maxBatchSize, shapesMix, batcher }, steps) => {
-        const queue = new BatchQueue<Request>({
-          maxBatchSize,
-          batcher,
-          compatible: (first, next) => shapesMix || first.shape === next.shape,
-        });
+      fc.property(settings, fc.array(step, { maxLength: 80 }), ({ maxBatchSize, shapes, batcher }, steps) => {
+        const queue = queueOf({ maxBatchSize, shapes, batcher });
+        const delay = batcher.maxQueueDelayMicroseconds / 1000;
         const delayed = new Set<Request>();
         let waiting: Request[] = [];
         let now = 0;
@@ -148,7 +160,10 @@ describe('BatchQueue', () => {
             const decision = queue.next(now);
             if (decision.kind === 'wait') {
               expect(decision.until).toBeGreaterThan(now);
-              expect(batcher.maxQueueDelayMicroseconds).toBeGreaterThan(0);
+              expect(delay).toBeGreaterThan(0);
+              // Nobody waits longer for others than the delay.
+              for (const request of waiting)
+                if (request.left === undefined) expect(decision.until).toBeLessThanOrEqual(request.arrivedAt + delay);
             }
             expect(decision.kind === 'idle').toBe(waiting.every((request) => request.left !== undefined));
             const { batch, rows } = decision.kind === 'run' ? decision : { batch: [], rows: 0 };
@@ -156,7 +171,7 @@ describe('BatchQueue', () => {
             expect(rows).toBe(batch.reduce((sum, request) => sum + request.rows, 0));
             expect(rows).toBeLessThanOrEqual(maxBatchSize);
             for (const request of batch) request.leave('ran');
-            if (!shapesMix) expect(new Set(batch.map(({ shape }) => shape)).size).toBeLessThanOrEqual(1);
+            if (shapes !== 'mix') expect(new Set(batch.map(({ shape }) => shape)).size).toBeLessThanOrEqual(1);
             // Exactly the first so many in the order of levels, unexpired before delayed, arrival.
             const order = [...waiting.filter((request) => request.left === undefined), ...batch].sort(
               (a, b) =>
@@ -165,15 +180,27 @@ describe('BatchQueue', () => {
                 (delayed.has(a) ? deadlineOf(a) - deadlineOf(b) : 0) ||
                 Number(a.id) - Number(b.id),
             );
-            expect(batch).toEqual(order.slice(0, batch.length));
+            const queued = shapes === 'grouped' ? order.filter(({ shape }) => shape === batch[0]?.shape) : order;
+            expect(batch).toEqual(queued.slice(0, batch.length));
+            // A shape whose first request stands before this batch would rather wait for more requests.
+            const ahead = order.slice(0, order.indexOf(batch[0]!)).map(({ shape }) => shape);
+            for (const shape of new Set(ahead)) {
+              const same = order.filter((request) => request.shape === shape);
+              expect(same.every(({ arrivedAt }) => arrivedAt + delay > now)).toBe(true);
+              expect(same.reduce((sum, request) => sum + request.rows, 0)).toBeLessThan(
+                Math.max(...batcher.preferredBatchSize),
+              );
+            }
             // As many as go together, unless preferred sizes cut them down.
-            const next = order[batch.length];
+            const next = queued[batch.length];
             if (
               batch.length > 0 &&
               next !== undefined &&
               batcher.preferredBatchSize.every((size) => size === maxBatchSize)
             ) {
-              expect(rows + next.rows > maxBatchSize || (!shapesMix && next.shape !== batch[0]!.shape)).toBe(true);
+              expect(rows + next.rows > maxBatchSize || (shapes !== 'mix' && next.shape !== batch[0]!.shape)).toBe(
+                true,
+              );
             }
           }
           waiting = waiting.filter((request) => request.left === undefined);
@@ -190,15 +217,14 @@ describe('BatchQueue', () => {
 
   it('decides the same whatever it was asked before', () => {
     fc.assert(
-      fc.property(settings, fc.array(step, { maxLength: 80 }), ({ maxBatchSize, shapesMix, batcher: given }, steps) => {
+      fc.property(settings, fc.array(step, { maxLength: 80 }), ({ maxBatchSize, shapes, batcher: given }, steps) => {
         // Without limits, so that a request may be in and out again.
         const batcher = completeBatcher(
           { ...given, defaultQueuePolicy: { ...given.defaultQueuePolicy, maxQueueSize: 0 }, priorityQueuePolicy: {} },
           maxBatchSize,
           "model 'm'",
         );
-        const compatible = (first: Request, next: Request) => shapesMix || first.shape === next.shape;
-        const [queue, fresh] = [0, 1].map(() => new BatchQueue<Request>({ maxBatchSize, batcher, compatible }));
+        const [queue, fresh] = [0, 1].map(() => queueOf({ maxBatchSize, shapes, batcher }));
         const pairs: (readonly [Request, Request])[] = [];
         let now = 0;
         steps.forEach(([kind, value], sequence) => {

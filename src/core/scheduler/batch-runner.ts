@@ -1,20 +1,28 @@
 // Runs the batches of a model version on its instances: from the moment that an instance gets a batch until all requests
-// of the batch have their outcomes. It decides nothing: the scheduler asks for an instance with room, and is told when
-// there is one again.
+// of the batch have their outcomes. It decides nothing: the scheduler asks for an instance with room. When an instance has
+// room again, the runner tells the scheduler.
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { Execution, ExecutionDone, ModelInstance } from '../instance/model-instance.js';
-import type { PendingRequest } from '../pending-request.js';
+import type {
+  AheadExecution,
+  Execution,
+  ExecutionDone,
+  ExecutionResult,
+  ExecutionTimes,
+  ModelInstance,
+} from '../instance/model-instance.js';
+import type { PendingRequest } from './pending-request.js';
 import { type Interruption, INTERRUPTIONS } from '../refusals.js';
-import type { FailureReason, InferenceStatistics } from '../statistics.js';
+import type { FailureReason, InferenceStatistics } from './statistics.js';
 import { ExecutionLimit } from './execution-limit.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
+import { type Linked, LinkedList } from './linked-list.js';
 import { NO_TIMES, type RequestOutcomes } from './request-outcomes.js';
 import type { SchedulerLog } from './scheduler-log.js';
 import type { Scheduler } from './scheduler.js';
 
-/** What the scheduler of a model version and whoever runs its batches share. */
+/** The objects that the scheduler of a model version shares with the runner of its batches. */
 export interface SchedulerParts {
   readonly config: CompleteModelConfig;
   readonly statistics: InferenceStatistics;
@@ -25,46 +33,68 @@ export interface SchedulerParts {
 /** Makes a model's scheduler, which decides what `runner` runs. */
 export type MakeScheduler = (parts: SchedulerParts, runner: BatchRunner) => Scheduler;
 
-/** What it takes a batch of small requests to get to another thread, and its results back. */
+/** How long a batch of small requests and its results take to another thread and back. */
 const HOP_MILLISECONDS = 0.1;
 
-/** For how long requests wait for the first of their instances to be there again, in milliseconds. */
+/** How long requests wait for the first instance to come back, in milliseconds. */
 const RESTART_GRACE = 1000;
-/** For how long callables that nobody waits for may go on before they are torn down, in milliseconds. */
+/** How long callables that nobody waits for may go on before they are torn down, in milliseconds. */
 const SETTLING_GRACE = 1000;
-/** These were accepted, and count as failed: in other words than those that are refused meanwhile. */
+/** The message for accepted requests, which count as failed. Requests that are refused meanwhile get another message. */
 const WAITED_IN_VAIN = 'all instances ended while the request waited';
 
 /** Requests that run together. */
 interface RunBatch {
   readonly batch: PendingRequest[];
   readonly rows: number;
+  /** Called once when the execution has ended, however, before its requests are answered. */
+  readonly onEnded?: ((results: readonly ExecutionResult[]) => void) | undefined;
+}
+
+/** The scheduler of a batch that is handed to an instance ahead. */
+export interface AheadOwner {
+  /** The batch began at this moment. */
+  began(at: number): void;
+  /** The batch did not begin, and will not. Its requests belong to the scheduler again. */
+  takenBack(): void;
 }
 
 /** An execution under way. An abandoned one has let go of its requests. */
-interface Run {
+interface Run extends Linked<Run> {
+  /** The list that it is in; undefined when it has ended or was abandoned. */
+  list: LinkedList<Run> | undefined;
   readonly slot: Slot;
   batch: PendingRequest[];
-  /** It has not ended long after it was told to. */
+  readonly rows: number;
+  readonly onEnded: RunBatch['onEnded'];
+  hasEnded: boolean;
+  /** Of a batch that was handed over ahead and that nobody has seen begin yet. */
+  ahead: { readonly owner: AheadOwner; readonly execution: AheadExecution } | undefined;
+  /** It was cancelled long ago and has not ended. */
   isStuck: boolean;
 }
 
 export class BatchRunner {
-  /** Who decides what runs. */
+  /** Decides which batches run. */
   scheduler: Scheduler | undefined;
-  /** Called when no instance will be free any more, or there is none, with the reason; and when one is again. */
+  /** Called with the reason when no instance will be free any more or none is left, and without one when an instance is free again. */
   onInterrupted: ((by: Interruption | undefined) => void) | undefined;
   readonly #config: CompleteModelConfig;
   readonly #statistics: InferenceStatistics;
   readonly #outcomes: RequestOutcomes;
   readonly #log: SchedulerLog;
   readonly #slots: InstanceSlots;
-  readonly #running = new Set<Run>();
-  readonly #limit: ExecutionLimit<Run>;
-  /** What requests fail with since `stop`. */
+  // These are lists: V8 keeps the old tables of a changing set, with their contents, until it marks the heap.
+  readonly #running = new LinkedList<Run>();
+  /** Batches that were handed over ahead, the last one first, and that nobody has seen begin yet. */
+  readonly #ahead = new LinkedList<Run>();
+  readonly #takesAhead: boolean;
+  /** Undefined where executions may take any time. */
+  readonly #limit: ExecutionLimit<Run> | undefined;
+  /** The error for requests after `stop`. */
   #stopped: TritonError | undefined;
   #interruption: Interruption | undefined;
-  /** What requests fail with while no instance will be free, or has been there for a while. */
+  /** The error for requests while no instance will be free, or while there has been none for some time. */
   #interrupted: TritonError | undefined;
   /** Runs while no instance is left. */
   #grace: NodeJS.Timeout | undefined;
@@ -78,10 +108,13 @@ export class BatchRunner {
     this.#outcomes = outcomes;
     this.#log = log;
     this.#slots = new InstanceSlots(config.concurrency);
-    this.#limit = new ExecutionLimit<Run>(config, {
-      onExpired: (run, error) => this.#abandon(run, error, 'BACKEND'),
-      onStuck: (run, reason) => this.#giveUp(run, reason),
-    });
+    this.#takesAhead = !config.decoupled && (config.executionTimeoutMicroseconds ?? 0) === 0;
+    if (config.executionTimeoutMicroseconds) {
+      this.#limit = new ExecutionLimit<Run>(config, {
+        onExpired: (run, error) => this.#abandon(run, error, 'BACKEND'),
+        onStuck: (run, reason) => this.#giveUp(run, reason),
+      });
+    }
   }
 
   /** Starts using instances; when there are none, as after the last one has ended. */
@@ -98,16 +131,19 @@ export class BatchRunner {
 
   /** Gives no more batches to an instance. */
   removeInstance(instance: ModelInstance): void {
-    this.#slots.remove(instance);
+    this.settle();
+    const slot = this.#slots.remove(instance);
+    if (slot !== undefined) this.scheduler?.instanceEnded?.(slot);
     this.#checkInstances();
     this.#checkSettled();
   }
 
-  /** The thread of an instance is blocked, or is not any more. It gets no batches meanwhile; those that it has may still end. */
+  /** Records that the thread of an instance is blocked, or no longer is. Meanwhile it gets no batches; its current ones may still end. */
   blockInstance(instance: ModelInstance, isBlocked: boolean): void {
+    if (isBlocked) this.settle();
     this.#slots.block(instance, isBlocked);
     this.#checkInstances();
-    if (!isBlocked) this.scheduler?.dispatch(false);
+    this.scheduler?.dispatch(false);
   }
 
   /** Why no instance takes a batch; undefined while one does. */
@@ -130,62 +166,184 @@ export class BatchRunner {
     return this.#slots.free();
   }
 
+  /**
+   * An instance that works and may be given a batch ahead, because its callable ends sooner than answers travel. Undefined while
+   * there is none.
+   */
+  busy(): Slot | undefined {
+    // Limits and spans need the moment when an execution begins. For a batch given ahead it is not known in time.
+    return this.#takesAhead ? this.#slots.withRoomAhead() : undefined;
+  }
+
+  /** The instances, for a scheduler that chooses among them, in the order in which they came. */
+  get slots(): readonly Slot[] {
+    return this.#slots.all;
+  }
+
+  /** Whether a given instance has room for a batch. */
+  hasRoom(slot: Slot): boolean {
+    return this.#slots.hasRoom(slot);
+  }
+
   indexOf(slot: Slot): number {
     return this.#slots.indexOf(slot);
   }
 
   /** Runs a batch; true when it ended before this returns, that is: when it was computed in this thread. */
-  run(slot: Slot, { batch, rows }: RunBatch, now: number): boolean {
-    for (const request of batch) {
-      request.dispatchedAt = now;
-      this.#statistics.recordDispatch(now - request.startedAt);
-    }
-    const run: Run = { slot, batch, isStuck: false };
-    this.#running.add(run);
-    this.#limit.begin(run);
-    this.#slots.begin(slot);
-    let ended = false;
-    const done: ExecutionDone = (results, times, metrics) => {
-      if (ended) return;
-      ended = true;
-      if (metrics !== undefined) this.#statistics.custom.apply(metrics);
-      // What was abandoned leaves nothing but room for the next.
-      if (this.#end(run)) {
-        // The instance works on its next batch while the answers to this one are written. One that is done sooner than a batch gets
-        // there and back had better get more requests at a time: those of the rest of this turn too.
-        if (slot.instance.inOtherThread && times.computeInfer >= HOP_MILLISECONDS) this.scheduler?.dispatch(true);
-        this.#outcomes.finish({ batch: run.batch, rows }, results, times);
-      }
-      this.scheduler?.dispatch(false);
-    };
+  run(slot: Slot, { batch, rows, onEnded }: RunBatch, now: number): boolean {
+    for (const request of batch) this.#dispatched(request, now);
+    const run = this.#begin(slot, { batch, rows, onEnded });
+    this.#runs(run);
+    this.#limit?.begin(run);
+    const { instance } = slot;
     let execution: Execution;
     try {
-      execution = slot.instance.execute(batch, done, this.#config.decoupled ? this.#outcomes.streamTo(run) : undefined);
-    } catch (error) {
-      const failure = { kind: 'error', error: TritonError.from(error) } as const;
-      done(
-        batch.map(() => failure),
-        NO_TIMES,
+      execution = instance.execute(
+        batch,
+        (...ended) => this.#done(run, ...ended),
+        this.#config.decoupled ? this.#outcomes.streamTo(run) : undefined,
       );
+    } catch (error) {
+      this.#failRun(run, error);
       return true;
     }
-    if (!ended) for (let i = 0; i < batch.length; i++) batch[i]!.executing(execution, batch, i);
-    return ended;
+    if (!run.hasEnded) for (let i = 0; i < batch.length; i++) batch[i]!.executing(execution, batch, i);
+    return run.hasEnded;
+  }
+
+  /**
+   * Hands a batch to an instance that {@link busy} gave. It begins when the batches before it have ended, unless it is called back
+   * by then; its owner learns which.
+   */
+  runAhead(slot: Slot, { batch, rows }: RunBatch, owner: AheadOwner): void {
+    const run = this.#begin(slot, { batch, rows });
+    try {
+      const execution = slot.instance.executeAhead!(batch, (...ended) => this.#done(run, ...ended));
+      run.ahead = { owner, execution };
+    } catch (error) {
+      const now = performance.now();
+      owner.began(now);
+      for (const request of batch) this.#dispatched(request, now);
+      this.#runs(run);
+      return this.#failRun(run, error);
+    }
+    this.#ahead.unshift(run);
+    run.list = this.#ahead;
+    for (const request of batch) request.settle = this.#settle;
+  }
+
+  /** Calls all batches back that have not begun. Afterwards each request either waits in the queue or runs. */
+  settle(): void {
+    const now = performance.now();
+    // An instance begins its batches in order. The last one is called back first: none must begin after a predecessor was called back.
+    for (let run = this.#ahead.first; run !== undefined; run = this.#ahead.first) {
+      const { owner, execution } = run.ahead!;
+      if (!execution.takeBack()) {
+        this.#began(run, now);
+        continue;
+      }
+      leave(run);
+      run.slot.running--;
+      for (const request of run.batch) request.settle = undefined;
+      owner.takenBack();
+    }
+  }
+
+  readonly #settle = (): void => this.settle();
+
+  #begin(slot: Slot, { batch, rows, onEnded }: RunBatch): Run {
+    this.#slots.begin(slot);
+    return {
+      slot,
+      batch,
+      rows,
+      onEnded,
+      hasEnded: false,
+      ahead: undefined,
+      isStuck: false,
+      list: undefined,
+      previous: undefined,
+      next: undefined,
+    };
+  }
+
+  #runs(run: Run): void {
+    this.#running.push(run);
+    run.list = this.#running;
+  }
+
+  #dispatched(request: PendingRequest, at: number): void {
+    request.dispatchedAt = at;
+    this.#statistics.recordDispatch(at - request.waitsSince);
+  }
+
+  /** A batch that was handed over ahead has begun. */
+  #began(run: Run, at: number): void {
+    const { batch } = run;
+    const { owner, execution } = run.ahead!;
+    run.ahead = undefined;
+    leave(run);
+    this.#runs(run);
+    owner.began(at);
+    for (let i = 0; i < batch.length; i++) {
+      const request = batch[i]!;
+      request.settle = undefined;
+      this.#dispatched(request, Math.max(at, request.startedAt));
+      if (!run.hasEnded) request.executing(execution, batch, i);
+    }
+  }
+
+  #done(run: Run, ...[results, times, metrics]: Parameters<ExecutionDone>): void {
+    if (run.hasEnded) return;
+    run.hasEnded = true;
+    const { slot, rows } = run;
+    if (run.ahead !== undefined) this.#began(run, performance.now() - durationOf(times));
+    this.#slots.took(slot, times.computeInfer);
+    if (metrics !== undefined) this.#statistics.custom.apply(metrics);
+    const wasAwaited = this.#end(run);
+    if (wasAwaited && this.#outcomes.isIterative) this.#outcomes.putBack(run.batch, results, times);
+    run.onEnded?.(results);
+    // An abandoned run has no results to deliver. Its end only makes room for the next batch.
+    if (wasAwaited) {
+      // The instance works on its next batch while the answers to this one are written. An instance that is faster than a batch's
+      // way there and back waits for the end of this turn instead. Its next batch then has more requests.
+      if (
+        slot.instance.inOtherThread &&
+        slot.running < this.#config.concurrency &&
+        times.computeInfer >= HOP_MILLISECONDS
+      ) {
+        this.scheduler?.dispatch(true);
+        slot.instance.flush?.();
+      }
+      this.#outcomes.finish({ batch: run.batch, rows }, results, times);
+    }
+    this.scheduler?.dispatch(false);
+  }
+
+  #failRun(run: Run, thrown: unknown): void {
+    const failure = { kind: 'error', error: TritonError.from(thrown) } as const;
+    this.#done(
+      run,
+      run.batch.map(() => failure),
+      NO_TIMES,
+    );
   }
 
   /** Fails the requests that are queued or run. Executions under way are cancelled and abandoned. */
   stop(error: TritonError): void {
     this.#stopped = error;
+    this.settle();
     this.scheduler?.failQueued(error);
-    for (const run of this.#running) this.#abandon(run, error, 'OTHER');
-    this.#limit.stop();
+    for (let run = this.#running.first; run !== undefined; run = this.#running.first)
+      this.#abandon(run, error, 'OTHER');
+    this.#limit?.stop();
     this.close();
     this.#checkSettled();
   }
 
   /**
-   * Resolves when no callable works any more. Clients of what still works have gone, and its signals are aborted: a callable that
-   * does not heed them is not waited for.
+   * Resolves when no callable works any more. The clients of callables that still work have gone, and their signals are aborted.
+   * A callable that ignores its signal is not waited for.
    */
   async settled(): Promise<void> {
     if (!this.#isWorking) return;
@@ -195,7 +353,7 @@ export class BatchRunner {
     clearTimeout(timer);
   }
 
-  /** Its last request has ended: instances that end are nobody's concern any more. */
+  /** The last request has ended, so the end of an instance no longer matters. */
   close(): void {
     this.#isClosed = true;
     clearTimeout(this.#grace);
@@ -213,19 +371,19 @@ export class BatchRunner {
   #end(run: Run): boolean {
     const { slot } = run;
     slot.running--;
-    this.#limit.end(run);
+    this.#limit?.end(run);
     this.#checkSettled();
     if (run.isStuck) {
       slot.stuck--;
       this.#checkInstances();
     }
-    return this.#running.delete(run);
+    return leave(run);
   }
 
-  /** Fails what an execution has not answered yet, and tells it so. Its instance stays busy until it ends. */
+  /** Fails the requests that an execution has not answered yet, and cancels it. Its instance stays busy until it ends. */
   #abandon(run: Run, error: TritonError, reason: FailureReason): void {
     const { batch } = run;
-    this.#running.delete(run);
+    leave(run);
     // A callable that never settles must not keep its requests alive.
     run.batch = [];
     for (const request of batch) {
@@ -234,9 +392,10 @@ export class BatchRunner {
     }
   }
 
-  /** A callable does not come to an end: its instance is ended, or counts for nothing until it does. */
+  /** Gives up on a callable that does not end: its instance is ended, or does not count until the callable ends. */
   #giveUp(run: Run, reason: string): void {
     const { slot } = run;
+    this.settle();
     this.#log.stuck(this.#slots.indexOf(slot), reason);
     if (slot.instance.end !== undefined) return slot.instance.end(reason);
     run.isStuck = true;
@@ -252,7 +411,7 @@ export class BatchRunner {
     this.#interrupted = undefined;
     // A queued request would wait for ever when no instance will be free, or when a thread does not start again.
     if (by === 'stalled') this.#refuse(INTERRUPTIONS.stalled);
-    // What waits may be answered yet: the thread usually goes on.
+    // The thread usually goes on, so waiting requests may still be answered.
     if (by === 'blocked') this.#interrupted = this.#notReady(INTERRUPTIONS.blocked);
     if (by === 'ended') this.#grace = setTimeout(() => this.#refuse(WAITED_IN_VAIN), RESTART_GRACE);
     this.onInterrupted?.(by);
@@ -265,7 +424,7 @@ export class BatchRunner {
     return areStuck ? 'stalled' : 'blocked';
   }
 
-  /** Refuses what waits and what comes, until an instance takes a batch again. */
+  /** Refuses waiting and new requests, until an instance takes a batch again. */
   #refuse(reason: string): void {
     this.#interrupted = this.#notReady(reason);
     this.scheduler?.failQueued(this.#interrupted);
@@ -274,4 +433,16 @@ export class BatchRunner {
   #notReady(reason: string): TritonError {
     return new TritonError('UNAVAILABLE', `model '${this.#config.name}' is not ready: ${reason}`);
   }
+}
+
+function durationOf({ computeInput, computeInfer, computeOutput }: ExecutionTimes): number {
+  return computeInput + computeInfer + computeOutput;
+}
+
+/** False: it had left before. */
+function leave(run: Run): boolean {
+  if (run.list === undefined) return false;
+  run.list.remove(run);
+  run.list = undefined;
+  return true;
 }

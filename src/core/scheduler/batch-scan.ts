@@ -1,5 +1,4 @@
-// The requests at the head of the queue that go together, added up one after the other: what they come to, whatever
-// the time. It is kept while they wait, so that a long queue is not looked at again with each arrival.
+// Adds up the requests at the head of the queue that go together, whatever the time. It is kept while they wait, so that a long queue is not looked at again with each arrival.
 
 import type { QueuedRequest, QueueEntry } from './queue-entry.js';
 
@@ -10,7 +9,7 @@ export interface BatchScanOptions<R> {
   readonly preferred: ReadonlySet<number>;
   /** Whether requests wait for a preferred size: then one that would pass them all is left for the next batch. */
   readonly waits: boolean;
-  /** Whether a request's tensors can be in one batch with those of its first. */
+  /** Whether a request's tensors can be in one batch with the tensors of its first request. */
   readonly compatible: (first: R, next: R) => boolean;
 }
 
@@ -27,7 +26,7 @@ export class BatchScan<R extends QueuedRequest> {
   oldest = Infinity;
   /** The last of them. */
   last: QueueEntry | undefined;
-  /** The last that was looked at: what comes in front of it changes everything. */
+  /** The last that was looked at. A request that comes in front of it changes everything. */
   end: QueueEntry | undefined;
   #first: R | undefined;
   readonly #maxRows: number;

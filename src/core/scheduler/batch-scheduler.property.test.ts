@@ -10,7 +10,7 @@ import {
   SchedulerHarness,
 } from '../../../test/support/scheduler-harness.js';
 import { TritonError } from '../../errors.js';
-import type { PendingRequest } from '../pending-request.js';
+import type { PendingRequest } from './pending-request.js';
 
 beforeEach(() => {
   fakeTime();

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { fakeTime, ManualInstance, pass, SchedulerHarness, TIMES } from '../../../test/support/scheduler-harness.js';
 import { TritonError } from '../../errors.js';
-import { counter, type MetricsUpdate } from '../../model/metrics.js';
+import { counter, type MetricsUpdate } from '../../observability/metrics.js';
 
 const calls = counter({ name: 'calls_total', help: 'Calls.' });
 const recorded = (added: number): MetricsUpdate => [{ metric: calls, series: [{ labels: [], added }] }];

@@ -8,13 +8,9 @@ import {
   SchedulerHarness,
 } from '../../../test/support/scheduler-harness.js';
 import { TritonError } from '../../errors.js';
-import { completeModelConfig } from '../../model/complete-model.js';
-import type { InferTensor } from '../../model/exchange.js';
 import type { ModelConfig } from '../../model/model-config.js';
-import type { TensorSpecs } from '../../model/tensor-spec.js';
 import type { ModelInstance } from '../instance/model-instance.js';
-import type { PendingRequest } from '../pending-request.js';
-import { batchCompatibility } from './batch-scheduler.js';
+import type { PendingRequest } from './pending-request.js';
 
 function start(config: ModelConfig = {}, instances: ModelInstance[] = [new ManualInstance()]): SchedulerHarness {
   return new SchedulerHarness(config, instances);
@@ -115,16 +111,38 @@ describe('BatchScheduler', () => {
     expect(harness.answers).toEqual(['a ok', 'b ok']);
   });
 
-  it('gives the event loop a turn between the batches of a callable that computes in this thread', () => {
+  /** How many answers a callable that computes in this thread has given after each turn, when a batch takes so long. */
+  function answersByTurn(milliseconds: number, config: ModelConfig): number[] {
     const instance = new ManualInstance(true);
-    const harness = start({ maxBatchSize: 1 }, [instance]);
-    harness.sendAll('abc');
+    const now = vi.spyOn(performance, 'now');
+    let time = 0;
+    now.mockImplementation(() => time);
+    const harness = start(config, [instance]);
+    const compute = instance.execute.bind(instance);
+    instance.execute = (...given) => {
+      time += milliseconds;
+      return compute(...given);
+    };
+    harness.sendAll('abcdef');
     const turns: number[] = [];
-    for (let turn = 0; turn < 3; turn++) {
+    while (harness.answers.length < 6) {
       vi.advanceTimersToNextTimer();
       turns.push(harness.answers.length);
     }
-    expect(turns).toEqual([1, 2, 3]);
+    now.mockRestore();
+    return turns;
+  }
+
+  it.each([
+    { milliseconds: 0.3, turns: [4, 6] },
+    { milliseconds: 0.5, turns: [2, 4, 6] },
+    { milliseconds: 5, turns: [1, 2, 3, 4, 5, 6] },
+  ])('computes in this thread for a millisecond at a time, $milliseconds ms a batch', ({ milliseconds, turns }) => {
+    expect(answersByTurn(milliseconds, { maxBatchSize: 1 })).toEqual(turns);
+  });
+
+  it('computes a batch that may still grow in a turn of its own', () => {
+    expect(answersByTurn(0.1, { maxBatchSize: 4 })).toEqual([4, 6]);
   });
 
   it.each([
@@ -389,110 +407,5 @@ describe('BatchScheduler with timeouts', () => {
     pass();
     expect(setTimeoutSpy.mock.calls.map(([, delay]) => delay)).toEqual([2 ** 31 - 1]);
     harness.scheduler.stop(new TritonError('UNAVAILABLE', 'gone'));
-  });
-});
-
-function compare(
-  inputs: TensorSpecs,
-  first: readonly (number[] | undefined)[],
-  next: readonly (number[] | undefined)[],
-) {
-  const config = completeModelConfig({ modelName: 'm', inputs, outputs: { y: { dtype: 'float32', shape: [-1] } } }, 1);
-  const request = (shapes: readonly (number[] | undefined)[]) => ({
-    inputs: shapes.map((shape): InferTensor | undefined =>
-      shape === undefined ? undefined : { name: 'x', datatype: 'FP32', shape, bytes: new Uint8Array() },
-    ),
-  });
-  return batchCompatibility(config)(request(first), request(next));
-}
-
-const OPEN = { dtype: 'float32', shape: [-1, 3] } as const;
-const FIXED = { dtype: 'float32', shape: [2, 3] } as const;
-const OPTIONAL = { dtype: 'float32', shape: [-1], optional: true } as const;
-
-describe('batchCompatibility', () => {
-  it.each([
-    ['requests of equal shape', { a: OPEN }, [[1, 4, 3]], [[1, 4, 3]], true],
-    ['different numbers of rows', { a: OPEN }, [[1, 4, 3]], [[7, 4, 3]], true],
-    ['an open dimension that differs', { a: OPEN }, [[1, 4, 3]], [[1, 5, 3]], false],
-    ['fixed dimensions, which validation has compared', { a: FIXED }, [[1, 2, 3]], [[1, 2, 3]], true],
-    [
-      'an open dimension that differs in the second input',
-      { a: FIXED, b: OPEN },
-      [
-        [1, 2, 3],
-        [1, 4, 3],
-      ],
-      [
-        [1, 2, 3],
-        [1, 1, 3],
-      ],
-      false,
-    ],
-    [
-      'an optional input that only the first has',
-      { a: FIXED, b: OPTIONAL },
-      [
-        [1, 2, 3],
-        [1, 4],
-      ],
-      [[1, 2, 3], undefined],
-      false,
-    ],
-    [
-      'an optional input that only the second has',
-      { a: FIXED, b: OPTIONAL },
-      [[1, 2, 3], undefined],
-      [
-        [1, 2, 3],
-        [1, 4],
-      ],
-      false,
-    ],
-    [
-      'an optional input that neither has',
-      { a: FIXED, b: OPTIONAL },
-      [[1, 2, 3], undefined],
-      [[1, 2, 3], undefined],
-      true,
-    ],
-    [
-      'an optional input that both have',
-      { a: FIXED, b: OPTIONAL },
-      [
-        [1, 2, 3],
-        [1, 4],
-      ],
-      [
-        [1, 2, 3],
-        [1, 4],
-      ],
-      true,
-    ],
-    [
-      'an optional input of another shape',
-      { a: FIXED, b: OPTIONAL },
-      [
-        [1, 2, 3],
-        [1, 4],
-      ],
-      [
-        [1, 2, 3],
-        [1, 5],
-      ],
-      false,
-    ],
-    [
-      'both differences',
-      { a: OPEN, b: OPTIONAL },
-      [
-        [1, 4, 3],
-        [1, 4],
-      ],
-      [[1, 5, 3], undefined],
-      false,
-    ],
-  ] as const)('compares %s', (_, inputs, first, next, expected) => {
-    expect(compare(inputs as TensorSpecs, first as never, next as never)).toBe(expected);
   });
 });

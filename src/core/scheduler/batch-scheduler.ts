@@ -2,20 +2,32 @@
 // on, and owns the model's only timer.
 
 import { TritonError } from '../../errors.js';
-import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { InferTensor } from '../../model/exchange.js';
-import type { PendingRequest } from '../pending-request.js';
-import type { InferenceStatistics } from '../statistics.js';
-import { BatchQueue, type Release } from './batch-queue.js';
+import type { PendingRequest } from './pending-request.js';
+import type { InferenceStatistics } from './statistics.js';
+import { batchCompatibility, batchSignature } from './batch-compatibility.js';
+import { type AheadRelease, BatchQueue, type Release } from './batch-queue.js';
 import type { BatchRunner, MakeScheduler, SchedulerParts } from './batch-runner.js';
 import type { Slot } from './instance-slots.js';
 import { LONGEST_TIMER } from './execution-limit.js';
+import { type Linked, LinkedList } from './linked-list.js';
 import type { RequestOutcomes } from './request-outcomes.js';
 import type { SchedulerLog } from './scheduler-log.js';
 import type { Scheduler } from './scheduler.js';
 
 /** Delays shorter than this many milliseconds are waited out by polling: a timer's floor is about 1.1 ms. */
 const SHORTEST_TIMER = 1.5;
+/** How long batches may be computed in this very thread before everything else has its turn, in milliseconds. */
+const LONGEST_MS = 1;
+/** The most bytes of inputs of a batch that is handed over ahead: they are copied again when the batch is called back. */
+const MOST_BYTES_AHEAD = 64 * 1024;
+
+/** An instance that has not begun a batch so many milliseconds after it was given it is late. */
+const LATE_MS = 2;
+
+interface AheadBatch extends Linked<AheadBatch> {
+  readonly release: AheadRelease<PendingRequest>;
+  readonly handedAt: number;
+}
 
 /** The scheduler of models that put requests together, or run each alone. */
 export const dynamicBatching: MakeScheduler = (parts, runner) => new BatchScheduler(parts, runner);
@@ -26,6 +38,10 @@ class BatchScheduler implements Scheduler {
   readonly #outcomes: RequestOutcomes;
   readonly #log: SchedulerLog;
   readonly #queue: BatchQueue<PendingRequest>;
+  /** Batches that instances were given ahead, in that order, and that nobody has seen begin yet. */
+  readonly #ahead = new LinkedList<AheadBatch>();
+  /** Whether requests may be refused, expire or be more urgent than others. */
+  readonly #hasQueuePolicy: boolean;
   #immediate: NodeJS.Immediate | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -39,7 +55,9 @@ class BatchScheduler implements Scheduler {
       maxBatchSize: config.maxBatchSize,
       batcher: config.dynamicBatching,
       compatible: batchCompatibility(config),
+      signatureOf: config.dynamicBatching?.groupByShape ? batchSignature(config) : undefined,
     });
+    this.#hasQueuePolicy = config.dynamicBatching !== undefined;
     runner.scheduler = this;
   }
 
@@ -49,6 +67,7 @@ class BatchScheduler implements Scheduler {
     const now = request.startedAt;
     // Requests that should be gone by now must not count towards the limits of the queue.
     this.#rejectExpired(now);
+    if (this.#concernsAhead(request)) this.#runner.settle();
     try {
       this.#queue.enqueue(request, now);
     } catch (error) {
@@ -71,10 +90,11 @@ class BatchScheduler implements Scheduler {
 
   dispatch(now: boolean): void {
     if (now) this.#dispatch();
-    else if (this.#queue.size > 0) this.#wake();
+    else if (this.#queue.size > 0 || this.#ahead.first !== undefined) this.#wake();
   }
 
   failQueued(error: TritonError): void {
+    this.#runner.settle();
     this.#disarm();
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
@@ -94,34 +114,96 @@ class BatchScheduler implements Scheduler {
 
   #dispatch(): void {
     this.#disarm();
-    const now = performance.now();
-    this.#rejectExpired(now);
+    const startedAt = performance.now();
+    this.#rejectExpired(startedAt);
+    let now = startedAt;
+    let hasComputed = false;
     for (let slot = this.#runner.free(); slot !== undefined; slot = this.#runner.free()) {
-      const decision = this.#queue.next(now);
+      this.#shareAhead(slot, now);
+      const decision = hasComputed ? (this.#queue.nextClosed(now) ?? IDLE) : this.#queue.next(now);
       if (decision.kind === 'wait') return this.#dispatchAt(decision.until, now);
-      if (decision.kind === 'idle') return;
-      // At most one batch of a callable that computes in this very thread: it must not keep the event loop
-      // from everything else while the queue lasts.
-      if (this.#run(slot, decision)) return this.dispatch(false);
+      if (decision.kind === 'idle') return this.dispatch(false);
+      if (!this.#run(slot, decision)) continue;
+      // The callable computes in this very thread: it must not keep the event loop from everything else while the queue lasts. A
+      // batch that may still grow waits for the next turn.
+      hasComputed = true;
+      now = performance.now();
+      if (now - startedAt >= LONGEST_MS) return this.dispatch(false);
+      this.#rejectExpired(now);
     }
+    this.#handAhead(now);
     // Every instance is busy. A refusal need not be punctual to the microsecond.
-    const expiry = this.#queue.nextExpiry();
+    const expiry = this.#nextExpiry();
     if (expiry !== Infinity) this.#arm(Math.ceil(expiry - now));
+  }
+
+  /** An idle instance runs what another one was given ahead: where nothing else waits, or where the other one is late. */
+  #shareAhead({ running }: Slot, now: number): void {
+    const { first } = this.#ahead;
+    if (running > 0 || first === undefined) return;
+    if (this.#queue.size === 0 || now - first.handedAt >= LATE_MS) this.#runner.settle();
+  }
+
+  /** Every instance is busy: gives them small batches to go on with. */
+  #handAhead(now: number): void {
+    for (let slot = this.#runner.busy(); slot !== undefined; slot = this.#runner.busy()) {
+      const release = this.#queue.nextClosed(now);
+      if (release === undefined) return;
+      if (!isSmall(release)) return this.#queue.restore(release);
+      const ahead: AheadBatch = { release, handedAt: now, previous: undefined, next: undefined };
+      this.#ahead.push(ahead);
+      this.#runner.runAhead(slot, release, {
+        began: (at) => {
+          this.#ahead.remove(ahead);
+          this.#released(slot, release, at);
+        },
+        takenBack: () => {
+          this.#ahead.remove(ahead);
+          this.#queue.restore(release);
+          this.#wake();
+        },
+      });
+    }
+  }
+
+  /** Whether a new request changes which requests run next, or counts them. */
+  #concernsAhead(request: PendingRequest): boolean {
+    if (!this.#hasQueuePolicy) return false;
+    let count = 0;
+    for (let ahead = this.#ahead.first; ahead !== undefined; ahead = ahead.next) {
+      if (this.#queue.isMoreUrgent(request, ahead.release)) return true;
+      count += ahead.release.batch.length;
+    }
+    return count > 0 && this.#queue.isFull(request, count);
   }
 
   #run(slot: Slot, release: Release<PendingRequest>): boolean {
     const at = performance.now();
+    this.#released(slot, release, at);
+    return this.#runner.run(slot, release, at);
+  }
+
+  #released(slot: Slot, release: Release<PendingRequest>, at: number): void {
     const { batch, rows, reason } = release;
     this.#statistics.pending -= batch.length;
     this.#statistics.recordRelease(reason, rows);
     if (this.#log.level >= 1) {
       this.#log.released(release, { at, instance: this.#runner.indexOf(slot), waiting: this.#queue.size });
     }
-    return this.#runner.run(slot, release, at);
+  }
+
+  #nextExpiry(): number {
+    let first = this.#queue.nextExpiry();
+    if (!this.#hasQueuePolicy) return first;
+    for (let ahead = this.#ahead.first; ahead !== undefined; ahead = ahead.next) {
+      first = Math.min(first, ahead.release.expiresAt);
+    }
+    return first;
   }
 
   #rejectExpired(now: number): void {
-    if (this.#queue.nextExpiry() > now) return;
+    if (this.#queue.nextExpiry() > now && (this.#ahead.first === undefined || this.#nextExpiry() > now)) return;
+    this.#runner.settle();
     for (const request of this.#queue.expire(now)) {
       this.#statistics.pending--;
       if (this.#log.level >= 1) this.#log.expired(request, now);
@@ -146,29 +228,14 @@ class BatchScheduler implements Scheduler {
   }
 }
 
-// Which requests may share a batch. As in Triton (backend_model.cc, RequiredEqualInputs): inputs with an open
-// dimension must agree in all dimensions but the batch, and where a model has optional inputs the same ones
-// must be present. Everything else mixes. A request that may not join ends the batch at once: it cannot grow.
+const IDLE = { kind: 'idle' } as const;
 
-interface WithInputs {
-  readonly inputs: readonly (InferTensor | undefined)[];
-}
-
-/** Whether a validated request of the model may join a batch that begins with another one. */
-export function batchCompatibility(config: CompleteModelConfig): (first: WithInputs, next: WithInputs) => boolean {
-  const open = config.inputs.flatMap(({ shape }, index) => (shape.includes(-1) ? [index] : []));
-  const optional = config.inputs.flatMap((input, index) => (input.optional ? [index] : []));
-  return (first, next) => {
-    for (const index of optional) {
-      if ((first.inputs[index] === undefined) !== (next.inputs[index] === undefined)) return false;
-    }
-    for (const index of open) {
-      const a = first.inputs[index]?.shape;
-      const b = next.inputs[index]?.shape;
-      if (a === undefined || b === undefined) continue;
-      // Validated shapes of one input have the same rank; the first dimension is the batch.
-      for (let axis = 1; axis < a.length; axis++) if (a[axis] !== b[axis]) return false;
-    }
-    return true;
-  };
+/** Whether a batch may be copied twice, and whether nothing needs to know when exactly it begins. */
+function isSmall({ batch }: AheadRelease<PendingRequest>): boolean {
+  let bytes = 0;
+  for (const { inputs, trace } of batch) {
+    if (trace !== undefined) return false;
+    for (const input of inputs) bytes += input?.bytes.byteLength ?? 0;
+  }
+  return bytes <= MOST_BYTES_AHEAD;
 }

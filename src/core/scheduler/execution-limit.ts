@@ -33,7 +33,6 @@ export class ExecutionLimit<Run> {
   }
 
   begin(run: Run): void {
-    if (this.#limit === 0) return;
     this.#timers.set(
       run,
       setTimeout(() => this.#expire(run), Math.min(this.#limit / 1000, LONGEST_TIMER)),
@@ -41,7 +40,6 @@ export class ExecutionLimit<Run> {
   }
 
   end(run: Run): void {
-    if (this.#limit === 0) return;
     clearTimeout(this.#timers.get(run));
     this.#timers.delete(run);
   }

@@ -4,13 +4,25 @@ import type { ModelInstance } from '../instance/model-instance.js';
 
 export interface Slot {
   readonly instance: ModelInstance;
-  /** Batches that it is working on. */
+  /** The batches that it has been given and that have not ended. */
   running: number;
-  /** Those of them that will hardly come to an end. */
+  /** How many of `running` will probably never end. */
   stuck: number;
   /** The thread that it runs in is blocked. */
   isBlocked: boolean;
+  /** How long its callable takes for a batch as a rule, in milliseconds; Infinity until it has run one. */
+  typicalMs: number;
 }
+
+/**
+ * An instance is given as many batches ahead as its callable runs in about this many milliseconds. A message to another thread and
+ * the answer take about a tenth of that.
+ */
+const AHEAD_MS = 1;
+/** The most batches that an instance is given ahead, however fast its callable is. */
+export const MOST_AHEAD = 64;
+/** Weight of the last execution in the typical duration. */
+const LAST_WEIGHT = 1 / 8;
 
 export class InstanceSlots {
   readonly #slots: Slot[] = [];
@@ -37,23 +49,36 @@ export class InstanceSlots {
     return this.#slots.every((slot) => this.#isStuck(slot));
   }
 
-  /** Batches that instances work on, but for those that will hardly come to an end. */
+  /** Batches that instances work on, without the stuck ones. */
   get running(): number {
-    return this.#slots.reduce((sum, { running, stuck }) => sum + running - stuck, 0);
+    let sum = 0;
+    for (const { running, stuck } of this.#slots) sum += running - stuck;
+    return sum;
   }
 
   add(instance: ModelInstance): void {
-    this.#slots.push({ instance, running: 0, stuck: 0, isBlocked: false });
+    this.#slots.push({ instance, running: 0, stuck: 0, isBlocked: false, typicalMs: Infinity });
   }
 
-  remove(instance: ModelInstance): void {
+  /** Gives the slot that the instance had. */
+  remove(instance: ModelInstance): Slot | undefined {
     const index = this.#slots.findIndex((slot) => slot.instance === instance);
-    if (index >= 0) this.#slots.splice(index, 1);
+    return index < 0 ? undefined : this.#slots.splice(index, 1)[0];
   }
 
   block(instance: ModelInstance, isBlocked: boolean): void {
     const slot = this.#slots.find((known) => known.instance === instance);
     if (slot !== undefined) slot.isBlocked = isBlocked;
+  }
+
+  /** The instances, blocked or not, in the order in which they came. */
+  get all(): readonly Slot[] {
+    return this.#slots;
+  }
+
+  /** Whether a given instance has room for a batch. */
+  hasRoom({ isBlocked, running }: Slot): boolean {
+    return !isBlocked && running < this.#concurrency;
   }
 
   indexOf(slot: Slot): number {
@@ -62,13 +87,12 @@ export class InstanceSlots {
 
   /** The least busy instance that has room for a batch, in turn among equals. */
   free(): Slot | undefined {
-    const count = this.#slots.length;
-    let best: Slot | undefined;
-    for (let i = 0; i < count; i++) {
-      const slot = this.#slots[(this.#turn + i) % count]!;
-      if (!slot.isBlocked && slot.running < (best?.running ?? this.#concurrency)) best = slot;
-    }
-    return best;
+    return this.#leastBusy(false);
+  }
+
+  /** The least busy instance that may be given a batch ahead. */
+  withRoomAhead(): Slot | undefined {
+    return this.#leastBusy(true);
   }
 
   /** The instance gets a batch: the turn is the next one's. */
@@ -77,7 +101,29 @@ export class InstanceSlots {
     slot.running++;
   }
 
+  /** Records how long the callable took for a batch. */
+  took(slot: Slot, milliseconds: number): void {
+    const { typicalMs } = slot;
+    slot.typicalMs = typicalMs === Infinity ? milliseconds : typicalMs + (milliseconds - typicalMs) * LAST_WEIGHT;
+  }
+
+  #leastBusy(ahead: boolean): Slot | undefined {
+    const count = this.#slots.length;
+    let best: Slot | undefined;
+    for (let i = 0; i < count; i++) {
+      const slot = this.#slots[(this.#turn + i) % count]!;
+      if (slot.isBlocked || (best !== undefined && slot.running >= best.running)) continue;
+      if (slot.running < this.#concurrency + (ahead ? roomAhead(slot) : 0)) best = slot;
+    }
+    return best;
+  }
+
   #isStuck({ stuck }: Slot): boolean {
     return stuck >= this.#concurrency;
   }
+}
+
+function roomAhead({ instance, stuck, typicalMs }: Slot): number {
+  if (instance.executeAhead === undefined || stuck > 0) return 0;
+  return Math.min(MOST_AHEAD, Math.floor(AHEAD_MS / typicalMs));
 }

@@ -1,4 +1,4 @@
-// A request that waits, and the level of priority that it waits in.
+// A request that waits: its place in the line of its priority and shape.
 
 import type { CompleteQueuePolicy } from '../../model/complete-batcher.js';
 import type { LinkedList } from './linked-list.js';
@@ -17,34 +17,57 @@ export interface QueuedRequest {
   entry: QueueEntry | undefined;
 }
 
-/** A request's place in the queue. */
-export interface QueueEntry {
-  readonly request: QueuedRequest;
+/** A level of priority. Its limits count for all requests of the level, whatever their shapes. */
+export interface Level {
+  readonly priority: number;
+  readonly policy: CompleteQueuePolicy;
+  /** Requests waiting. */
+  size: number;
+}
+
+/** The requests of one level that may share batches. */
+export interface Lane {
   readonly level: Level;
-  readonly enqueuedAt: number;
+  readonly waiting: LinkedList<QueueEntry>;
+  /** Expired requests whose timeout action is DELAY: behind all unexpired ones. */
+  readonly delayed: LinkedList<QueueEntry>;
+}
+
+/** When a request expires. */
+export interface Deadline {
   readonly expiresAt: number;
+  /** Order of arrival; a request that was delayed arrives anew. */
   readonly sequence: number;
+}
+
+/** A request's place in the queue. */
+export interface QueueEntry extends Deadline {
+  readonly request: QueuedRequest;
+  lane: Lane;
+  /** The queue's own mark: the group that it waits in. */
+  group: object;
+  readonly enqueuedAt: number;
+  sequence: number;
   list: LinkedList<QueueEntry>;
   previous: QueueEntry | undefined;
   next: QueueEntry | undefined;
   heapIndex: number;
 }
 
-/** The requests of one level of priority. */
-export interface Level {
-  readonly priority: number;
-  readonly policy: CompleteQueuePolicy;
-  /** Those that wait, then the expired ones whose timeout action is DELAY: behind all unexpired ones of the level. */
-  readonly lists: readonly [waiting: LinkedList<QueueEntry>, delayed: LinkedList<QueueEntry>];
-  size: number;
+/** The order of deadlines; equal ones are in the order of arrival. */
+export function isSooner(a: Deadline, b: Deadline): boolean {
+  return a.expiresAt < b.expiresAt || (a.expiresAt === b.expiresAt && a.sequence < b.sequence);
 }
 
-/** Whether it is behind all unexpired requests of its level, because it has expired. */
-function isDelayed({ list, level }: QueueEntry): boolean {
-  return list === level.lists[1];
+/** Whether it stands behind all unexpired requests of its level, because it has expired. */
+export function isDelayed({ list, lane }: QueueEntry): boolean {
+  return list === lane.delayed;
 }
 
-/** Whether an entry that has just come stands behind another one. */
-export function isBehind({ level }: QueueEntry, other: QueueEntry): boolean {
-  return level.priority > other.level.priority || (level === other.level && !isDelayed(other));
+/** The order in which requests run: by priority, the expired ones of a level last, then by arrival. */
+export function isAhead(a: QueueEntry, b: QueueEntry): boolean {
+  const [level, other] = [a.lane.level, b.lane.level];
+  if (level !== other) return level.priority < other.priority;
+  const wasDelayed = isDelayed(a);
+  return wasDelayed === isDelayed(b) ? a.sequence < b.sequence : !wasDelayed;
 }

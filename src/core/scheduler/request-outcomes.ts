@@ -1,5 +1,5 @@
-// What becomes of a model's requests: fixes it, counts it, and delivers it, in the order of the requests where that
-// is promised. The first outcome of a request counts; later ones are dropped.
+// Fixes, counts and delivers the outcomes of a model's requests, in the order of the requests where that is promised.
+// The first outcome of a request counts; later ones are dropped.
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
@@ -7,9 +7,9 @@ import type { InferTensor } from '../../model/exchange.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ExecutionResult, ExecutionTimes, ResponseStream } from '../instance/model-instance.js';
 import type { ErrorMask } from '../error-mask.js';
-import type { Answer, PendingRequest } from '../pending-request.js';
+import type { Answer, PendingRequest } from './pending-request.js';
 import { executionError } from '../refusals.js';
-import type { FailureReason, InferenceStatistics } from '../statistics.js';
+import type { FailureReason, InferenceStatistics } from './statistics.js';
 import { AnswerOrder } from './answer-order.js';
 import type { SchedulerLog } from './scheduler-log.js';
 
@@ -28,6 +28,8 @@ export class RequestOutcomes {
   readonly #mask: ErrorMask | undefined;
   readonly #order: AnswerOrder | undefined;
   readonly #modelVersion: string;
+  /** Whether requests may be executed again. */
+  readonly isIterative: boolean;
 
   constructor(
     config: CompleteModelConfig,
@@ -38,7 +40,7 @@ export class RequestOutcomes {
     }: {
       readonly statistics: InferenceStatistics;
       readonly log: SchedulerLog;
-      /** Undefined: clients are told what callables failed with. */
+      /** Undefined: clients get the messages of failed callables. */
       readonly mask?: ErrorMask | undefined;
     },
   ) {
@@ -47,11 +49,12 @@ export class RequestOutcomes {
     this.#log = log;
     this.#mask = mask;
     this.#modelVersion = String(config.version);
+    this.isIterative = config.sequenceBatching?.iterative === true;
     // The answers of decoupled models are streams of their own, each in its own order.
     this.#order = config.dynamicBatching?.preserveOrdering && !config.decoupled ? new AnswerOrder() : undefined;
   }
 
-  /** The request's answer, where answers keep their order, comes after those of the requests before it. */
+  /** Where answers keep their order, the request's answer comes after all earlier answers. */
   takeTurn(request: PendingRequest): void {
     this.#order?.takeTurn(request);
   }
@@ -68,10 +71,22 @@ export class RequestOutcomes {
     return true;
   }
 
+  /** Has those requests of a batch wait that are to be executed again. They may begin before the others have their results. */
+  putBack(batch: readonly PendingRequest[], results: readonly ExecutionResult[], times: ExecutionTimes): void {
+    const now = performance.now();
+    for (let i = 0; i < batch.length; i++) {
+      const request = batch[i]!;
+      if (results[i]?.kind !== 'again' || request.decided) continue;
+      this.#statistics.recordStep(request.rows, now - request.startedAt, waitOf(request), times);
+      request.wait(now);
+    }
+  }
+
   /** Gives the requests of a batch their results. */
   finish({ batch, rows }: ExecutedBatch, results: readonly ExecutionResult[], times: ExecutionTimes): void {
     const now = performance.now();
-    this.#recordExecutions({ batch, rows }, times);
+    if (times.computeAlone === undefined) this.#statistics.recordExecution(rows, times);
+    else this.#recordEach(batch, rows, times);
     for (let i = 0; i < batch.length; i++) {
       const request = batch[i]!;
       const result = results[i];
@@ -80,9 +95,9 @@ export class RequestOutcomes {
         this.fail(request, new TritonError('INTERNAL', message), 'BACKEND');
       } else if (result.kind === 'error') {
         this.fail(request, result.error, 'BACKEND');
-      } else if (request.decide()) {
+      } else if (result.kind === 'outputs' && request.decide()) {
         this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
-        request.executed(times);
+        request.follower?.executed(request.dispatchedAt, times);
         if (this.#config.decoupled) request.complete();
         else {
           // Others may have the answer of a request that is watched.
@@ -93,10 +108,9 @@ export class RequestOutcomes {
     }
   }
 
-  /** Each run of the callable counts, also those of single requests after a batch that failed. */
-  #recordExecutions({ batch, rows }: ExecutedBatch, times: ExecutionTimes): void {
-    const { computeInfer, computeAlone } = times;
-    if (computeAlone === undefined) return this.#statistics.recordExecution(rows, times);
+  /** Counts each run of the callable, also the runs of single requests after a batch that failed. */
+  #recordEach(batch: readonly PendingRequest[], rows: number, times: ExecutionTimes): void {
+    const { computeInfer, computeAlone = [] } = times;
     const alone = computeAlone.reduce<number>((sum, took = 0) => sum + took, 0);
     this.#statistics.recordExecution(rows, { ...times, computeInfer: computeInfer - alone });
     computeAlone.forEach((took, index) => {
@@ -104,14 +118,14 @@ export class RequestOutcomes {
     });
   }
 
-  /** Hands the answers of a decoupled execution on as they come, each to whoever has its place in the batch by then. */
+  /** Hands the answers of a decoupled execution on as they come, each to the request that has its place in the batch by then. */
   streamTo(run: { readonly batch: readonly PendingRequest[] }): ResponseStream {
     return {
-      respond: (index, outputs, parameters) => {
+      respond: (index, outputs, more) => {
         const request = run.batch[index];
         if (request === undefined || request.decided) return;
         try {
-          return this.#respond(request, this.#answerOf(outputs, parameters));
+          return this.#respond(request, this.#answerOf(outputs, more?.parameters), more?.final === true);
         } catch (error) {
           // A sink that cannot take an answer loses its request, not the others of the batch.
           request.abandon();
@@ -124,10 +138,8 @@ export class RequestOutcomes {
         if (error !== undefined) return this.fail(request, error, 'BACKEND');
         if (!request.decide()) return;
         const now = performance.now();
-        const times = { ...NO_TIMES, computeInfer: now - request.dispatchedAt };
-        this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
+        this.#recordStream(request, now);
         this.#statistics.responses.recordEnd(request.responses, 'emptyResponse', now - sinceResponse(request));
-        request.executed(times);
         request.complete();
       },
       recordMetrics: (update) => this.#statistics.custom.apply(update),
@@ -139,14 +151,14 @@ export class RequestOutcomes {
     if (!request.decide()) return;
     const now = performance.now();
     this.#statistics.recordFailure(reason, now - request.startedAt);
-    if (this.#config.decoupled && request.isDispatched) {
+    if (this.#config.decoupled && (request.isDispatched || request.responses > 0)) {
       const end = reason === 'CANCELED' ? 'cancel' : 'fail';
       this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
     }
-    this.#deliverFailure(request, error, reason === 'BACKEND' ? this.#told(request, error) : error);
+    this.#deliverFailure(request, error, { told: reason === 'BACKEND' ? this.#told(request, error) : error });
   }
 
-  /** Callables that call a model are no strangers: what they fail with because of it is masked in its turn. */
+  /** A callable that calls a model gets the real error. When it fails because of that error, its own failure is masked in turn. */
   #told(request: PendingRequest, error: TritonError): TritonError {
     const model = this.#config.name;
     const isMasked = this.#mask !== undefined && request.callers === undefined;
@@ -160,12 +172,12 @@ export class RequestOutcomes {
     this.fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
-  /** Turns away a request that never was accepted: it appears in no statistic of the protocol's. */
+  /** Turns away a request that was never accepted. The protocol's statistics leave it out. */
   refuse(request: PendingRequest, error: TritonError): void {
     if (!request.decide()) return;
     this.#statistics.recordRefusal(error.code);
     if (this.#log.level >= 1) this.#log.refused(request, error);
-    this.#deliverFailure(request, error);
+    this.#deliverFailure(request, error, { refused: true });
   }
 
   #succeed(request: PendingRequest, answer: Answer): void {
@@ -175,21 +187,52 @@ export class RequestOutcomes {
   }
 
   /** `told` is what the client gets. */
-  #deliverFailure(request: PendingRequest, error: TritonError, told = error): void {
-    if (this.#order === undefined) request.fail(told);
-    else this.#order.answer(request, () => request.fail(told));
+  #deliverFailure(
+    request: PendingRequest,
+    error: TritonError,
+    { told = error, refused = false }: { readonly told?: TritonError; readonly refused?: boolean },
+  ): void {
+    if (this.#order === undefined) request.fail(told, refused);
+    else this.#order.answer(request, () => request.fail(told, refused));
     request.watcher?.failed(error);
   }
 
-  #respond(request: PendingRequest, answer: Answer): void | Promise<void> {
+  /** Counts a request that has had all its answers. */
+  #recordStream(request: PendingRequest, now: number): void {
+    const times = { computeInput: 0, computeInfer: now - request.dispatchedAt, computeOutput: 0 };
+    this.#statistics.recordSuccess(request.rows, now - request.startedAt, waitOf(request), times);
+    request.follower?.executed(request.dispatchedAt, times);
+  }
+
+  #respond(request: PendingRequest, answer: Answer, final: boolean): void | Promise<void> {
     const now = performance.now();
     const infer = now - sinceResponse(request);
     const index = request.responses++;
     if (index === 0) this.#statistics.recordFirstResponse(now - request.startedAt);
+    if (final && request.decide()) {
+      this.#recordStream(request, now);
+      request.succeed(answer);
+      this.#statistics.responses.recordResponse(index, infer, performance.now() - now);
+      return undefined;
+    }
     const slow = request.respond(answer);
     request.respondedAt = performance.now();
     this.#statistics.responses.recordResponse(index, infer, request.respondedAt - now);
-    return slow;
+    return slow === undefined || !this.isIterative ? slow : this.#awaitReader(request, slow);
+  }
+
+  /**
+   * A slow reader holds its own next execution up. The others of its batch wait for it only when it is given several answers in one
+   * execution.
+   */
+  #awaitReader(request: PendingRequest, slow: Promise<void>): void | Promise<void> {
+    const isFirst = request.slow === undefined;
+    const caughtUp = () => {
+      if (request.slow === settled) request.slow = undefined;
+    };
+    const settled = slow.then(caughtUp, caughtUp);
+    request.slow = settled;
+    return isFirst ? undefined : slow;
   }
 
   #answerOf(outputs: readonly InferTensor[], parameters: Parameters | undefined, memory?: ArrayBuffer): Answer {
@@ -198,11 +241,11 @@ export class RequestOutcomes {
 }
 
 // A request that took an execution over may have come after it began.
-function waitOf({ startedAt, dispatchedAt }: PendingRequest): number {
-  return Math.max(0, dispatchedAt - startedAt);
+function waitOf({ waitsSince, dispatchedAt }: PendingRequest): number {
+  return Math.max(0, dispatchedAt - waitsSince);
 }
 
-/** When a decoupled request had its last response, or began to be computed. */
+/** When a decoupled request had its last response, or its execution began. */
 function sinceResponse({ responses, respondedAt, dispatchedAt }: PendingRequest): number {
-  return responses === 0 ? dispatchedAt : respondedAt;
+  return responses === 0 ? dispatchedAt : Math.max(respondedAt, dispatchedAt);
 }

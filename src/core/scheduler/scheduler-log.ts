@@ -1,22 +1,26 @@
-// What the scheduler decides, in words: at verbose level 1 each batch, why it was released, and each request that ends
-// without one; at level 2 each request and each wait as well. The scheduler asks for the level before it says anything.
+// Logs what the scheduler decides. Verbose level 1 logs each batch, the reason for its release, and each request that ends
+// without a batch. Level 2 also logs each request and each wait. The scheduler asks for the level before it says anything.
 
 import type { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { EngineLogger } from '../engine-logger.js';
-import type { PendingRequest } from '../pending-request.js';
-import type { Release, ReleaseReason } from './batch-queue.js';
+import type { PendingRequest } from './pending-request.js';
+import type { Release } from './batch-queue.js';
+import type { ReleaseReason } from './request-group.js';
 
 export class SchedulerLog {
   readonly #logger: EngineLogger;
   readonly #model: string;
+  readonly #name: string;
 
   constructor({ name, version }: CompleteModelConfig, logger: EngineLogger) {
     this.#logger = logger;
+    this.#name = name;
     this.#model = `model '${name}' version ${version}`;
   }
 
-  /** What it wants to be told; it may change at any time. */
+  /** The verbose level of the logger, which may change at any time. */
   get level(): number {
     return this.#logger.verboseLevel ?? 0;
   }
@@ -37,7 +41,7 @@ export class SchedulerLog {
     { batch, rows, reason }: Release<PendingRequest>,
     now: { at: number; instance: number; waiting: number },
   ): void {
-    const oldest = batch.reduce((earliest, { startedAt }) => Math.min(earliest, startedAt), Infinity);
+    const oldest = batch.reduce((earliest, { waitsSince }) => Math.min(earliest, waitsSince), Infinity);
     const ids = this.level >= 2 ? ` (${batch.map(({ id }) => nameOf(id)).join(', ')})` : '';
     this.#write(
       1,
@@ -60,6 +64,13 @@ export class SchedulerLog {
 
   cancelled({ id, isDispatched }: PendingRequest): void {
     this.#write(1, `request ${nameOf(id)} is cancelled ${isDispatched ? 'while it runs' : 'before it ran'}`);
+  }
+
+  /** A warning in Triton's words. */
+  sequenceConflict(id: RequestSequence['id']): void {
+    this.#logger.warn(
+      `sequence ${id} for model '${this.#name}' has a conflict. The previous sequence did not end before this sequence start. Previous sequence will be terminated early.`,
+    );
   }
 
   stuck(instance: number, reason: string): void {

@@ -1,6 +1,6 @@
-// The memory of a registered region, read and written through the object's descriptor. It is never mapped: touching what a client has cut
-// off its object would end the process, and no check beforehand keeps a client from cutting it off in that moment. A read tells
-// of it instead. The descriptor keeps the memory, whatever happens to the object's name.
+// The memory of a registered region, read and written through the object's descriptor. The memory is never mapped. A client may
+// shrink its object at any moment, even right after a check, and touching the lost part of a mapping would end the process.
+// A read reports the loss instead. The descriptor keeps the memory, whatever happens to the object's name.
 
 import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 
@@ -23,7 +23,7 @@ export class RegionMemory {
     this.#start = start;
   }
 
-  /** Fills `target` with the bytes as they are now. Throws INVALID_ARG when they are no more. */
+  /** Fills `target` with the current bytes. Throws INVALID_ARG when the object has shrunk and lost them. */
   copy(offset: number, target: Uint8Array): void {
     const { byteLength } = target;
     if (this.#closed) throw shrunk();
@@ -34,7 +34,7 @@ export class RegionMemory {
     }
   }
 
-  /** Writes into the object, and nowhere else than into these bytes. Throws INVALID_ARG when they are no more. */
+  /** Writes these bytes of the object and no others. Throws INVALID_ARG when the object has shrunk and lost them. */
   write(offset: number, bytes: Uint8Array): void {
     const position = this.#start + offset;
     // Writing beyond the end would make the object grow again.

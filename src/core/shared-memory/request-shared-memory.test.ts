@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 import { RequestSharedMemory } from './request-shared-memory.js';
 import { SharedMemoryRegistry } from './shared-memory-registry.js';
 

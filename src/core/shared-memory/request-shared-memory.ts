@@ -1,9 +1,9 @@
 // The shared memory that one request uses: its inputs are read from there, its outputs written there before the
-// answer is sent. Whoever makes one releases it when the request has ended.
+// answer is sent. Its creator releases it when the request has ended.
 
 import { invalidArg } from '../../errors.js';
 import { type InferTensor, type ModelInferResponse, ownMemory } from '../../model/exchange.js';
-import type { PacedWork } from '../../model/paced-work.js';
+import type { PacedWork } from '../../pacing/paced-work.js';
 import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
 import type { SharedMemoryRange } from './shared-memory-range.js';
 import type { SharedMemoryRegistry } from './shared-memory-registry.js';
@@ -23,7 +23,7 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     this.#allocate = allocate;
   }
 
-  /** Copied on arrival: what the client does to its memory while the request waits is of no consequence. */
+  /** Copies the input on arrival. The client may change its memory while the request waits. */
   *input(reference: SharedMemoryReference): PacedWork<SharedInput> {
     const range = this.#registry.use(reference);
     (this.#inputs ??= []).push(range);
@@ -44,7 +44,7 @@ export class RequestSharedMemory implements SharedMemoryAccess {
     return this.#outputs !== undefined;
   }
 
-  /** Writes the outputs that go into shared memory; in what it returns they have no bytes. Throws INVALID_ARG when one does not fit. */
+  /** Writes outputs into shared memory; in the returned response they have no bytes. Throws INVALID_ARG when one does not fit. */
   *deliver(response: ModelInferResponse): PacedWork<ModelInferResponse> {
     const ranges = this.#outputs;
     if (ranges === undefined) return response;

@@ -12,7 +12,7 @@ const MAX_NAME_BYTES = 255;
 // A link could lead out of the folder, and opening a pipe would wait for its other end.
 const FLAGS = constants.O_RDWR | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
-/** Throws INVALID_ARG when there is no such object, and UNSUPPORTED on systems other than Linux. */
+/** Throws INVALID_ARG when the object does not exist, and UNSUPPORTED on systems other than Linux. */
 export function openSharedMemoryObject(key: string, platform: string = process.platform): OpenedObject {
   if (platform !== 'linux') {
     throw new TritonError(

@@ -2,22 +2,17 @@
 // copied in pieces.
 
 import { TritonError } from '../../errors.js';
-import { Pace, type PacedWork } from '../../model/paced-work.js';
+import { Pace, type PacedWork } from '../../pacing/paced-work.js';
+import type { Room } from '../room.js';
 import type { RegionMemory } from './region-memory.js';
 
-/** So much is copied at a time: a fraction of a millisecond. */
+/** The most bytes copied at a time, which takes a fraction of a millisecond. */
 const PIECE_BYTES = 1024 * 1024;
-
-/** Room for the copies of what lies in regions; all requests share it. */
-export interface RegionRoom {
-  /** False: there is no room for so many bytes. */
-  take(bytes: number): boolean;
-  give(bytes: number): void;
-}
 
 /** Whose range it is. */
 export interface RangeOwner {
-  readonly room: RegionRoom | undefined;
+  /** The memory for copies from regions, which all requests share. */
+  readonly room: Pick<Room, 'take' | 'give'> | undefined;
   released(): void;
 }
 
@@ -40,7 +35,7 @@ export class SharedMemoryRange {
     this.#owner = owner;
   }
 
-  /** The bytes as they are now, in memory of their own, which counts until the release. Throws UNAVAILABLE when there is no room. */
+  /** The bytes as they are now, in memory of their own, which counts until the release. Throws UNAVAILABLE without room. */
   *copy(allocate: (bytes: number) => Buffer): PacedWork<Buffer> {
     const { byteSize } = this;
     if (this.#owner.room?.take(byteSize) === false) throw noRoom(byteSize);
@@ -60,7 +55,7 @@ export class SharedMemoryRange {
     return bytes;
   }
 
-  /** Writes at the start of the range; what lies behind the bytes stays as it is. */
+  /** Writes at the start of the range. The rest of the range does not change. */
   *write(bytes: Uint8Array): PacedWork<void> {
     const pace = new Pace();
     for (let start = 0; start < bytes.byteLength; start += PIECE_BYTES) {

@@ -3,14 +3,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { floats, SharedMemoryObject } from '../../../test/support/shared-memory.js';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
-import type { RegionRoom, SharedMemoryRange } from './shared-memory-range.js';
+import type { Room } from '../room.js';
+import type { SharedMemoryRange } from './shared-memory-range.js';
 import { SharedMemoryRegistry } from './shared-memory-registry.js';
 
 const PAGE = 4096;
 
-function registry(room?: RegionRoom): SharedMemoryRegistry {
+function registry(room?: Pick<Room, 'take' | 'give'>): SharedMemoryRegistry {
   const made = new SharedMemoryRegistry({ allowed: true, room });
   onTestFinished(() => made.close());
   return made;
@@ -268,7 +269,7 @@ describe('unregistering', () => {
     expect(regions.regions()).toEqual([]);
   });
 
-  it('waits for the requests that use the region, and lets no further one in', () => {
+  it('waits for the requests that use the region, and lets further ones in until then', () => {
     const object = new SharedMemoryObject(PAGE);
     const regions = registry();
     regions.register({ name: 'r', key: object.key, offset: 0, byteSize: 8 });
@@ -276,14 +277,17 @@ describe('unregistering', () => {
     const second = regions.use({ region: 'r', offset: 4, byteSize: 4 });
     regions.unregister('r');
     expect(regions.region('r').name).toBe('r');
-    expect(refusal(() => regions.use({ region: 'r', offset: 0, byteSize: 4 }))).toBe(
-      "NOT_FOUND Unable to find shared memory region: 'r'",
-    );
     first.release();
     first.release();
+    const third = regions.use({ region: 'r', offset: 0, byteSize: 4 });
     finishPaced(second.write(floats(3)));
     expect(object.read().subarray(4, 8)).toEqual(Buffer.from(floats(3)));
     second.release();
+    expect(regions.region('r').name).toBe('r');
+    third.release();
     expect(regions.regions()).toEqual([]);
+    expect(refusal(() => regions.use({ region: 'r', offset: 0, byteSize: 4 }))).toBe(
+      "NOT_FOUND Unable to find shared memory region: 'r'",
+    );
   });
 });

@@ -1,6 +1,7 @@
 // The regions of shared memory that clients registered, by name, and the ranges of them that requests use. A region
-// that is unregistered while requests use it takes no further ones, and goes when the last of them has ended.
-// Texts and order of checks are those of Triton (server/src/shared_memory_manager.cc).
+// that is unregistered while requests use it goes when the last of them has ended. Until then it takes further ones, as in Triton
+// 2.73.
+// Texts and order of checks follow Triton (server/src/shared_memory_manager.cc).
 
 import { closeSync } from 'node:fs';
 
@@ -8,13 +9,14 @@ import { invalidArg, TritonError } from '../../errors.js';
 import type { SharedMemoryReference, SystemSharedMemoryRegion } from '../../model/shared-memory.js';
 import { RegionMemory } from './region-memory.js';
 import { openSharedMemoryObject } from './shared-memory-object.js';
-import { type RegionRoom, SharedMemoryRange } from './shared-memory-range.js';
+import type { Room } from '../room.js';
+import { SharedMemoryRange } from './shared-memory-range.js';
 
 export interface SharedMemoryRegistryOptions {
   /** Whether clients may register regions (`allowClientShm`). */
   readonly allowed: boolean;
   /** Room for what requests copy. Default: any. */
-  readonly room?: RegionRoom | undefined;
+  readonly room?: Pick<Room, 'take' | 'give'> | undefined;
 }
 
 /** Each region holds a descriptor, of which a process has few. */
@@ -32,7 +34,7 @@ interface Region extends SystemSharedMemoryRegion {
 export class SharedMemoryRegistry {
   /** Whether clients may register regions. */
   readonly allowed: boolean;
-  readonly #room: RegionRoom | undefined;
+  readonly #room: Pick<Room, 'take' | 'give'> | undefined;
   readonly #regions = new Map<string, Region>();
 
   constructor({ allowed, room }: SharedMemoryRegistryOptions) {
@@ -65,7 +67,7 @@ export class SharedMemoryRegistry {
     this.#regions.set(name, { name, key, offset, byteSize, memory, uses: 0, unregistered: false });
   }
 
-  /** Unregisters a region; unknown names are no mistake. Throws UNSUPPORTED as {@link register} does. */
+  /** Unregisters a region. Unknown names are ignored. Throws UNSUPPORTED as {@link register} does. */
   unregister(name: string): void {
     this.#checkAllowed();
     const region = this.#regions.get(name);
@@ -93,7 +95,7 @@ export class SharedMemoryRegistry {
   /** A range for one request, which releases it when it has ended. Throws NOT_FOUND or INVALID_ARG. */
   use({ region: name, offset, byteSize }: SharedMemoryReference): SharedMemoryRange {
     const region = this.#regions.get(name);
-    if (region === undefined || region.unregistered) {
+    if (region === undefined) {
       throw new TritonError('NOT_FOUND', `Unable to find shared memory region: '${name}'`);
     }
     checkRange(region, BigInt.asUintN(64, BigInt(offset)), BigInt.asUintN(64, BigInt(byteSize)));
@@ -136,7 +138,7 @@ function checkKey(name: string, key: string): void {
   if (object === '') {
     throw invalidArg(`cannot register shared memory region '${name}' - invalid shm key '${key}'`);
   }
-  // The memory of Triton's Python backend. There is none here, but beside this server may be one.
+  // These names belong to Triton's Python backend. This server has none, but one may run beside it.
   if (object.startsWith(RESERVED_PREFIX)) {
     throw invalidArg(
       `cannot register shared memory region '${name}' with key '${key}' as the key contains the reserved prefix '${RESERVED_PREFIX}'`,

@@ -2,16 +2,16 @@
 
 import { parseGrpcTimeout } from '../../protocol/grpc/grpc-timeout.js';
 
-/** The longest delay of a timer; a deadline beyond it, 24 days, is none. */
+/** The longest delay of a timer, 24 days. A deadline beyond it counts as none. */
 const MAX_TIMER_MILLISECONDS = 2 ** 31 - 1;
 
 export class CallDeadline {
-  /** Why the header cannot be understood; undefined when it can. */
+  /** Why the header is malformed; undefined for a valid one. */
   readonly malformed: string | undefined;
   readonly #at: number;
   readonly #timer: NodeJS.Timeout | undefined;
 
-  /** `timeout` is the header's text, from now on; `call` is told when the time has passed. */
+  /** `timeout` is the header's text. The time starts now, and `call` expires when it has passed. */
   constructor(timeout: string, call: { expire(): void }) {
     const milliseconds = parseGrpcTimeout(timeout);
     if (milliseconds === undefined) {
@@ -23,7 +23,7 @@ export class CallDeadline {
     if (milliseconds <= MAX_TIMER_MILLISECONDS) this.#timer = setTimeout(expire, Math.ceil(milliseconds), call);
   }
 
-  /** True when the time is over, also before the call could be told. */
+  /** True when the time is over, even if the timer has not run yet. */
   get passed(): boolean {
     return this.#at !== Infinity && performance.now() >= this.#at;
   }

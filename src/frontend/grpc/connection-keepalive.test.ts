@@ -14,7 +14,7 @@ import { GrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
 const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
-const LISTENER: CallListener = { onData: ignore, onHalfClose: ignore, onCancel: ignore };
+const LISTENER: CallListener = { onData: ignore, onNoRoom: ignore, onEnd: ignore, onClose: ignore };
 
 const cleanup: (() => unknown)[] = [];
 afterEach(async () => {
@@ -29,7 +29,7 @@ async function serve(options: Partial<KeepaliveOptions>) {
     open: (port) => new Http2Server(port),
     logger: { error: ignore, warn: ignore, info: ignore, verbose: (_level, text) => void log.push(text) },
     keepalive: { ...DEFAULT_KEEPALIVE, ...options },
-    accept(call) {
+    route: () => (call) => {
       calls.push(call);
       return LISTENER;
     },

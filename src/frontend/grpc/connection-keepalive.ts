@@ -1,18 +1,18 @@
-// Keepalive of one connection, as gRPC servers have it: pings to clients that have been silent for long, the end of
-// connections that do not answer them, and the end of those that ping without need (gRPC's proposals A8 and A9).
+// Keepalive of one connection, as gRPC servers have it (gRPC's proposals A8 and A9). It pings clients that have been silent for
+// long, ends connections that do not answer, and ends connections that ping without need.
 
 import type { ConnectionControl } from '../../http2/connection-listener.js';
 import type { ErrorCodeName } from '../../http2/http2-error.js';
 
-// Which pings of a client are too many. gRPC's clients ping for two reasons: to see whether the server is still there, which
-// should be seldom, and to measure how fast data comes, which is often and ends with the data. So a ping is counted when it
-// comes soon after the last one and nothing of a call went either way between the two (gRPC's proposal A8).
+// Finds clients that ping too often. gRPC's clients ping for two reasons. To see whether the server is still there, they should
+// ping seldom. To measure how fast data comes, they ping often, and stop with the data. So a ping counts when it comes soon after
+// the last one and no call sent or received anything between the two (gRPC's proposal A8).
 
 /** What a connection has carried when a ping comes. */
 export interface Traffic {
-  /** Frames of calls, both ways together. */
+  /** Frames of calls, sent and received together. */
   readonly messageFrames: number;
-  /** The system takes nothing: neither data nor answers to pings. */
+  /** The operating system takes nothing more: neither data nor answers to pings. */
   readonly isStuck: boolean;
 }
 
@@ -22,12 +22,15 @@ export class PingStrikes {
   #lastPing = -Infinity;
   #messageFrames = 0;
 
-  /** `max`: how many pings may come too soon; 0: any number. */
+  /** `max`: how many pings may come too soon. 0 allows any number. */
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** A ping has come; it counts within `interval` milliseconds of the one before. Says whether it is one too many. */
+  /**
+   * Takes a ping. It counts if less than `interval` milliseconds have passed since the one before. Returns true when there are
+   * too many.
+   */
   pinged(now: number, interval: number, { messageFrames, isStuck }: Traffic): boolean {
     if (messageFrames !== this.#messageFrames) this.#strikes = 0;
     else if (!isStuck && now < this.#lastPing + interval) this.#strikes++;
@@ -45,7 +48,7 @@ export interface KeepaliveOptions {
   readonly keepaliveTimeout: number;
   /** Whether there are pings while no call is under way. */
   readonly permitWithoutCalls: boolean;
-  /** How many pings are sent until there is something else to send; 0: any number. */
+  /** How many pings are sent before other data has to be sent; 0: any number. */
   readonly maxPingsWithoutData: number;
   /** The least time between pings of a client while neither headers nor data are sent or received. */
   readonly minRecvPingInterval: number;
@@ -63,18 +66,18 @@ export const DEFAULT_KEEPALIVE: KeepaliveOptions = {
   maxPingStrikes: 2,
 };
 
-/** Between pings of a client without calls, unless those are permitted: what RFC 1122 says of TCP's keepalive. */
+/** The least time between pings of a client without calls, unless such pings are permitted. RFC 1122 has it for TCP's keepalive. */
 const IDLE_PING_INTERVAL = 7_200_000;
 
 export class ConnectionKeepalive {
-  /** It has ended the connection, and said why. */
+  /** Whether keepalive has ended the connection, and logged why. */
   hasClosed = false;
   readonly #connection: ConnectionControl;
   readonly #options: KeepaliveOptions;
   readonly #log: (message: string) => void;
   readonly #strikes: PingStrikes;
   #pingsWithoutData = 0;
-  /** When {@link #pingsWithoutData} was counted. */
+  /** The number of sent frames when {@link #pingsWithoutData} was counted. */
   #sentFrames = 0;
   #receivedBytes = 0;
   #timer: NodeJS.Timeout | undefined;
@@ -88,7 +91,7 @@ export class ConnectionKeepalive {
     this.#arm();
   }
 
-  /** The client pings. */
+  /** The client has sent a ping. */
   pinged(now: number): void {
     const connection = this.#connection;
     const { permitWithoutCalls, minRecvPingInterval } = this.#options;
@@ -116,7 +119,7 @@ export class ConnectionKeepalive {
     this.#timer = setTimeout(() => this.#look(), this.#options.keepaliveTime).unref();
   }
 
-  /** Time to ping, unless something came meanwhile. */
+  /** Pings if nothing came meanwhile. */
   #look(): void {
     const { permitWithoutCalls, maxPingsWithoutData, keepaliveTimeout } = this.#options;
     const connection = this.#connection;
@@ -130,7 +133,7 @@ export class ConnectionKeepalive {
     this.#pingsWithoutData++;
     connection.ping(() => this.#answered());
     this.#timer = setTimeout(() => {
-      // Not the answer, but anything else: the client is there.
+      // The answer has not come, but other bytes have: the client is there.
       if (this.#hasReceived()) return this.#arm();
       this.#close('NO_ERROR', '', 'keepalive watchdog timeout');
     }, keepaliveTimeout).unref();
@@ -138,12 +141,12 @@ export class ConnectionKeepalive {
 
   #answered(): void {
     if (this.#isStopped) return;
-    // The answer itself is no sign of what comes after it.
+    // The bytes of the answer itself do not count as received later.
     this.#hasReceived();
     this.#arm();
   }
 
-  /** Whether bytes have come since this was asked before. */
+  /** Whether bytes have come since the last call of this method. */
   #hasReceived(): boolean {
     const { receivedBytes } = this.#connection;
     const more = receivedBytes !== this.#receivedBytes;

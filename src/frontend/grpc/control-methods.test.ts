@@ -13,10 +13,11 @@ import { readConfigOverride } from '../../protocol/config-override.js';
 import { GRPCInferenceService } from '../../../test/support/generated/grpc_service_pb.js';
 import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
 import { controlMethods } from './control-methods.js';
+import { callHead } from './grpc-call.js';
 import type { UnaryMethod } from './unary-call.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
-const NO_HEADERS = { header: () => undefined, rawHeaders: [] };
+const NO_HEADERS = callHead({ path: '', header: () => undefined, rawHeaders: [] });
 
 type Methods = typeof GRPCInferenceService.method;
 type Control = Exclude<keyof Methods, 'modelStreamInfer'>;
@@ -54,12 +55,34 @@ async function start(options: Partial<InferenceServerOptions> = {}) {
     const schema: DescMessage = GRPCInferenceService.method[name].input;
     return send(name, toBinary(schema, create(schema, request as never)));
   };
-  return { server, call, send };
+  return { server, call, send, methods };
 }
 
 function refused(code: TritonError['code'], message: string) {
   return expect.objectContaining({ code, message });
 }
+
+describe('a load whose client leaves', () => {
+  it('counts its bytes until it ends', async () => {
+    const counted: number[] = [];
+    let end!: (isThere: boolean) => void;
+    const load = () => new Promise<boolean>((resolve) => (end = resolve));
+    const { methods } = await start({
+      folders: { names: () => [], load },
+      countLeft: (bytes) => void counted.push(bytes),
+    });
+    const schema: DescMessage = GRPCInferenceService.method.repositoryModelLoad.input;
+    const message = Buffer.from(toBinary(schema, create(schema, { modelName: 'brought' } as never)));
+    const answered = new Promise((succeed, fail) => {
+      const inflight = methods['RepositoryModelLoad']!.serve(message, { succeed, fail }, NO_HEADERS);
+      inflight!.cancel();
+    });
+    expect(counted).toEqual([message.length]);
+    end(true);
+    await answered;
+    await expect.poll(() => counted).toEqual([message.length, -message.length]);
+  });
+});
 
 describe('the model repository', () => {
   it('lists, loads and unloads models', async () => {

@@ -1,7 +1,7 @@
-// The methods that change or tell how the server is set: trace and log settings, the model repository, shared memory
+// The methods that read or change the server's settings: trace and log settings, the model repository, shared memory
 // (server/src/grpc/grpc_server.cc, CommonHandler).
 
-import type { LoadParameters } from '../../core/inference-server.js';
+import type { LoadingClient, LoadParameters } from '../../core/client-loads.js';
 import { invalidArg } from '../../errors.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
 import {
@@ -36,9 +36,9 @@ export function controlMethods(server: ServedCore) {
       return whenHere(models.index(ready), (index) => ({ models: index.map((model) => ({ ...model })) }));
     }),
     RepositoryModelLoad: {
-      ...method('RepositoryModelLoad', (request) => {
+      ...method('RepositoryModelLoad', (request, client) => {
         refuseRepository(request.repositoryName);
-        return whenHere(server.loadModel(request.modelName, loadParameters(request)), nothing);
+        return whenHere(server.loadModel(request.modelName, loadParameters(request), client), nothing);
       }),
       waits: true,
     },
@@ -49,7 +49,7 @@ export function controlMethods(server: ServedCore) {
     }),
     TraceSetting: method('TraceSetting', (request) => {
       const { modelName } = request;
-      // First, because a model that is not there is the first mistake.
+      // The model comes first: an unknown model is reported before any other mistake.
       const changed = whenHere(server.traceSettings(modelName), () =>
         server.updateTraceSettings(modelName, decodeTraceUpdate(request)),
       );
@@ -79,7 +79,7 @@ export function controlMethods(server: ServedCore) {
     CudaSharedMemoryRegister: method('CudaSharedMemoryRegister', ({ name }) => {
       throw noCudaMemory(name);
     }),
-    // There is none, and unknown ones are no mistake.
+    // The server has no such memory, and Triton accepts unknown names too.
     CudaSharedMemoryUnregister: method('CudaSharedMemoryUnregister', nothing),
   };
 }
@@ -116,7 +116,7 @@ function statusOf({ name, key, offset, byteSize }: SystemSharedMemoryRegion) {
 
 function method<Name extends UnaryName>(
   name: Name,
-  answer: (request: InputOf<Name>) => Later<Init<OutputOf<Name>>>,
+  answer: (request: InputOf<Name>, client: LoadingClient) => Later<Init<OutputOf<Name>>>,
 ): UnaryMethod {
   return describedMethod(name, (message) => decodeMessage(inputType(name), message), answer);
 }

@@ -22,8 +22,9 @@ import {
 import { DataType } from '../../../test/support/generated/model_config_pb.js';
 import type { ServedCore } from '../served-core.js';
 import { metadataMethods } from './described-methods.js';
+import { callHead } from './grpc-call.js';
 import { healthMethods } from './health-methods.js';
-import type { CallContext, UnaryMethod } from './unary-call.js';
+import type { UnaryMethod } from './unary-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService/';
 
@@ -52,12 +53,12 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
     name: 'my server',
     version: '1.2.3',
     extensions: ['statistics', 'parameters'],
+    routes: new Map(),
     exiting: false,
     isReady: () => true,
     isModelReady: (name, version) => name === 'm' && version === '1',
     live: true,
-    resolve: (name) => ({ config: known(name), load: 1 }),
-    serves: () => true,
+    resolve: (name) => ({ config: known(name), load: 1, isServed: true }),
     modelMetadata: (name, version) => ({ config: known(name), versions: version === '' ? ['1', '3'] : [version] }),
     statistics: () => [],
     traces: false,
@@ -70,7 +71,7 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
   };
 }
 
-const NO_HEADERS: CallContext = { header: () => undefined, rawHeaders: [] };
+const NO_HEADERS = callHead({ path: '', header: () => undefined, rawHeaders: [] });
 
 function unaryMethod(server: ServedCore, path: string): UnaryMethod {
   const methods: Readonly<Record<string, UnaryMethod>> = { ...healthMethods(server), ...metadataMethods(server) };
@@ -198,7 +199,7 @@ describe('a model', () => {
       defaultQueuePolicy: queuePolicy,
       priorityQueuePolicy: { 1: { ...queuePolicy, timeoutAction: 'REJECT' } },
     };
-    const core = coreWith({ resolve: () => ({ config: { ...config, dynamicBatching }, load: 1 }) });
+    const core = coreWith({ resolve: () => ({ config: { ...config, dynamicBatching }, load: 1, isServed: true }) });
     const { config: given } = ask(core, `${SERVICE}ModelConfig`, { schema: ModelConfigResponseSchema, name: 'm' });
     const policy = {
       timeoutAction: 1,

@@ -1,5 +1,5 @@
-// The methods that describe the server and its models, and reflection; control-methods.ts has those that change something. Only
-// `service.ts` imports this module, and late: see late-methods.ts.
+// The methods that describe the server and its models, and reflection. The methods in control-methods.ts change something. Only
+// `grpc-service.ts` imports this module, and imports it late: see late-methods.ts.
 
 import { decodeModelReference, type ModelReference } from '../../protocol/grpc/decode-model-reference.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
@@ -47,7 +47,7 @@ function reflectionMethod(reflection: Reflection): StreamMethod {
   };
 }
 
-/** Takes no further question before the answers so far are taken. */
+/** Takes no further question until the client has taken the answers so far. */
 function waitForReader(stream: AnswerStream): void {
   const { room } = stream;
   if (room === undefined) return;

@@ -1,4 +1,4 @@
-// One connection of a gRPC client: which of its streams are calls, how long it lives, and what the log says of its end.
+// One connection of a gRPC client: which of its streams are calls, how long it lives, and what the log says about its end.
 
 import { lowerCase } from '../../ascii.js';
 import { isHost } from '../../http1/host.js';
@@ -7,11 +7,11 @@ import type { HeaderList } from '../../http2/header-list.js';
 import type { Http2Error } from '../../http2/http2-error.js';
 import type { Http2Stream, StreamListener } from '../../http2/http2-stream.js';
 import { HeaderTemplate } from '../../http2/outgoing-headers.js';
-import type { Logger } from '../../model/logger.js';
+import type { Logger } from '../../observability/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
 import { ConnectionKeepalive, type KeepaliveOptions } from './connection-keepalive.js';
-import { type AcceptCall, RefusedCall } from './grpc-call.js';
+import { callHead, type CallHead, RefusedCall, type RouteCall, type TakeCall } from './grpc-call.js';
 import { Http2Call } from './http2-call.js';
 
 const BAD_REQUEST = new HeaderTemplate([':status', '400']);
@@ -19,7 +19,7 @@ const METHOD_NOT_ALLOWED = new HeaderTemplate([':status', '405']);
 const UNSUPPORTED_MEDIA_TYPE = new HeaderTemplate([':status', '415']);
 
 export interface GrpcConnectionOptions {
-  readonly accept: AcceptCall;
+  readonly route: RouteCall;
   readonly keepalive: KeepaliveOptions;
   /** Default: all hosts are answered. */
   readonly hosts?: AllowedHosts | undefined;
@@ -27,9 +27,9 @@ export interface GrpcConnectionOptions {
 }
 
 export class GrpcConnection implements ConnectionListener {
-  readonly #connection: ConnectionControl;
   readonly #options: GrpcConnectionOptions;
-  readonly #keepalive: ConnectionKeepalive;
+  readonly #connection: ConnectionControl;
+  #keepalive: ConnectionKeepalive;
 
   constructor(connection: ConnectionControl, options: GrpcConnectionOptions) {
     this.#connection = connection;
@@ -38,17 +38,16 @@ export class GrpcConnection implements ConnectionListener {
   }
 
   onStream(stream: Http2Stream, headers: HeaderList): StreamListener | undefined {
-    // It was sent before the client heard that the connection ends: refused unprocessed, it can be sent elsewhere.
-    if (this.#connection.isEnding) {
-      stream.reset('REFUSED_STREAM');
-      return undefined;
-    }
-    const call = new Http2Call(stream, headers);
-    // Lists are shared by calls that begin alike: what is found out of one is found out once.
-    const refusal = (headers.memo ??= findRefusal(headers, this.#options.hosts)) as Refusal;
-    if (refusal === NONE) call.start(this.#options.accept);
-    else call.start(() => new RefusedCall(() => refusal(call)));
-    return call;
+    // Calls with the same headers share a list, so the connection reads each list once.
+    const { head, take } = (headers.memo ??= this.#read(headers)) as CallKind;
+    return take(new Http2Call(stream, head, this));
+  }
+
+  /** A method of a call wants other times. */
+  keepalive(options: Partial<KeepaliveOptions>): void {
+    this.#keepalive.stop();
+    const all = { ...this.#options.keepalive, ...options };
+    this.#keepalive = new ConnectionKeepalive(this.#connection, all, (text) => this.#log(text));
   }
 
   onPing(): void {
@@ -57,7 +56,7 @@ export class GrpcConnection implements ConnectionListener {
 
   onClose(error: Http2Error | undefined): void {
     this.#keepalive.stop();
-    // Its calls learn of it through their streams.
+    // The calls of the connection learn this through their streams.
     if (error !== undefined && !this.#keepalive.hasClosed) this.#log(`gRPC connection failed: ${error.message}`);
   }
 
@@ -66,21 +65,34 @@ export class GrpcConnection implements ConnectionListener {
     this.#options.logger.error(`this is a bug in TSTriton: a gRPC call failed: ${stack ?? message}`);
   }
 
+  #read(headers: HeaderList): CallKind {
+    const header = (name: string) => headers.get(name);
+    const head = callHead({ path: headers.get(':path') ?? '', header, rawHeaders: headers.fields });
+    const refuse = findRefusal(headers, this.#options.hosts);
+    if (refuse === undefined) return { head, take: this.#options.route(head) };
+    return { head, take: (call) => new RefusedCall(() => refuse(call)) };
+  }
+
   #log(text: string): void {
     this.#options.logger.verbose(1, text);
   }
 }
 
-/** Ends a call that is not served. */
+/** What calls with the same headers have in common. */
+interface CallKind {
+  readonly head: CallHead;
+  readonly take: TakeCall<Http2Call>;
+}
+
+/** Ends a call that the server does not serve. */
 type Refusal = (call: Http2Call) => void;
 
-const NONE: Refusal = () => undefined;
-
-function findRefusal(headers: HeaderList, allowed: AllowedHosts | undefined): Refusal {
+function findRefusal(headers: HeaderList, allowed: AllowedHosts | undefined): Refusal | undefined {
   const host = headers.get('host');
   const authority = headers.get(':authority') ?? host;
   const hosts = authority?.split(',') ?? [];
-  // HTTP speaks of a request that is no call. Clients with several addresses name them all (`ipv4:10.0.0.1:80,10.0.0.2:80`).
+  // A request that is not a call gets an HTTP answer. Clients that know several addresses name all of them
+  // (`ipv4:10.0.0.1:80,10.0.0.2:80`).
   if (!hosts.every(isHost) || (host !== undefined && lowerCase(host) !== lowerCase(authority!))) {
     return (call) => call.refuse(BAD_REQUEST);
   }
@@ -90,12 +102,12 @@ function findRefusal(headers: HeaderList, allowed: AllowedHosts | undefined): Re
     const text = allowed?.refusal(name);
     if (text !== undefined) return (call) => call.fail(GRPC_STATUS.PERMISSION_DENIED, text);
   }
-  return NONE;
+  return undefined;
 }
 
 const CONTENT_TYPE = /^(?:application\/grpc(?:[+;].*)?)?$/i;
 
-/** True for the content types of gRPC, a missing one included: Triton takes it too. */
+/** True for the content types of gRPC, and for a missing one, which Triton accepts too. */
 export function isGrpcContentType(contentType: string | undefined): boolean {
   return contentType === undefined || contentType === 'application/grpc' || CONTENT_TYPE.test(contentType);
 }

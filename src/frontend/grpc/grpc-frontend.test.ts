@@ -64,12 +64,12 @@ function fakeCore(changes: Partial<ServedCore> = {}): ServedCore {
     name: 'triton',
     version: '1.2.3',
     extensions: ['statistics'],
+    routes: new Map(),
     exiting: false,
     isReady: () => true,
     isModelReady: (name) => name === 'm',
     live: true,
-    resolve: (name) => ({ config: find(name), load: 1 }),
-    serves: () => true,
+    resolve: (name) => ({ config: find(name), load: 1, isServed: true }),
     modelMetadata: (name) => ({ config: find(name), versions: ['1', '3'] }),
     statistics: () => [],
     ...controlledCore(),
@@ -335,7 +335,7 @@ describe('ModelInfer', () => {
       details: expect.stringMatching(/^Received message larger than max \(10485\d\d vs\. 1048576\)$/),
     };
     await expect(unary('ModelMetadata', { name: large })).rejects.toMatchObject(refused);
-    await expect(unary('RepositoryModelLoad', { model_name: large })).rejects.toMatchObject(refused);
+    await expect(unary('RepositoryModelUnload', { model_name: large })).rejects.toMatchObject(refused);
     await expect(check({ service: large })).rejects.toMatchObject(refused);
   });
 

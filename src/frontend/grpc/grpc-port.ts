@@ -1,9 +1,10 @@
-// The port that gRPC's calls come to: HTTP/2 with the limits of gRPC. What listens is given: this and all above it know
-// connections and streams by their contracts alone.
+// The port that gRPC calls come to: HTTP/2 with the limits of gRPC. The caller passes in the listener. This module and all above
+// it know connections and streams by their contracts only.
 
 import type { ConnectionOptions } from '../../http2/connection-options.js';
 import type { Http2Port, Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
 import { cutOffLines } from '../cut-off-lines.js';
+import { TritonError } from '../../errors.js';
 import { listenAt } from '../listen-failure.js';
 import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
@@ -13,14 +14,14 @@ const CONNECTION: ConnectionOptions = {
   maxFrameSize: 1 << 20,
   // Answers of any size may wait for their readers; streams are held back where they are produced.
   maxQueuedBytes: Infinity,
-  // As HTTP's requests have it; gRPC's own library waits for twice as long.
+  // The same as for HTTP requests; gRPC's own library waits twice as long.
   handshakeTimeout: 60_000,
-  // Clients connect again when they need to. As long as that of keepalive, which gives up those that are gone.
+  // Clients connect again when they need to. Keepalive, which ends connections of clients that are gone, waits as long.
   idleTimeout: 7_200_000,
 };
 /**
- * Wide, because what arrives is nearly always read at once; how much one call may send is limited by its messages' size. Narrower
- * where the largest request is small, because what waits in windows is counted.
+ * Wide, because data is nearly always read at once, and the size limit of messages bounds what one call may send. Narrower where
+ * the largest request is small, because bytes that wait in windows count.
  */
 const STREAM_WINDOW = 16 << 20;
 const CONNECTION_WINDOW = 256 << 20;
@@ -33,7 +34,7 @@ export interface GrpcPortOptions extends GrpcConnectionOptions {
   readonly open: OpenHttp2Port;
   /** Default: no TLS. */
   readonly tls?: PortTls | undefined;
-  /** What clients may have the server hold. Default: anything. */
+  /** Limits what the server holds for clients. Default: no limit. */
   readonly budget?: Http2PortOptions['budget'];
   /** Shared with other ports. Default: any number of connections. */
   readonly limit?: Http2PortOptions['limit'];
@@ -63,17 +64,27 @@ export class GrpcPort {
     return listenAt(this.#port, address, port);
   }
 
-  /** Open now. */
+  /** Listens at a Unix socket too. Rejects with UNAVAILABLE when the path cannot be used. */
+  async listenToo(path: string): Promise<void> {
+    try {
+      await this.#port.listenToo(path);
+    } catch (error) {
+      const { message } = TritonError.from(error);
+      throw new TritonError('UNAVAILABLE', `cannot listen at the remoteSocket ${path}: ${message}`, { cause: error });
+    }
+  }
+
+  /** Number of connections that are open now. */
   get connections(): number {
     return this.#port.connections;
   }
 
-  /** Clients are told to begin their next calls on other connections. Those that they begin here, and new connections, are served. */
+  /** Asks clients to begin their next calls on other connections. Still serves new connections, and calls that begin here. */
   retire(): void {
     this.#port.retire();
   }
 
-  /** No new connections; existing ones take no new calls and close after their last. */
+  /** Takes no new connections. Existing ones take no new calls and close after their last. */
   drain(): void {
     this.#port.drain();
   }
@@ -83,7 +94,7 @@ export class GrpcPort {
     return this.#port.underWay;
   }
 
-  /** Resolves when all calls are answered and all answers are written. To be called after {@link drain}. */
+  /** Resolves when all calls are answered and all answers are written. Call it after {@link drain}. */
   settled(): Promise<void> {
     return this.#port.settled();
   }

@@ -34,14 +34,14 @@ function fakeCore(waits: boolean, seen: ModelInferRequest[], cancelled: string[]
     name: 'triton',
     version: '1.2.3',
     extensions: [],
+    routes: new Map(),
     exiting: false,
     isReady: () => true,
     isModelReady: () => true,
     modelMetadata: () => ({ config, versions: ['1'] }),
     live: true,
-    serves: () => true,
     resolve: (name) => {
-      if (name === 'm') return { config, load: 1 };
+      if (name === 'm') return { config, load: 1, isServed: true };
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     },
     statistics: () => [],
@@ -191,12 +191,12 @@ describe('a unary call on a stream', () => {
     expect([stream.heads, stream.hasEnded]).toEqual([[answer], true]);
   });
 
-  it('is refused unprocessed when the server stops, so that it may be sent elsewhere', async () => {
+  it('is answered also when the server stops, as long as the client cannot know', async () => {
     const { call, frontend, seen } = await serve();
     frontend.drain();
     const stream = call();
-    stream.receive(requestOf(pattern(1)));
-    expect([stream.resetCode, seen]).toEqual(['REFUSED_STREAM', []]);
+    stream.receive(requestOf(pattern(1), 'late'));
+    expect([seen.map(({ id }) => id), stream.heads.at(-1)]).toEqual([['late'], { 'grpc-status': '0' }]);
   });
 });
 
@@ -218,6 +218,17 @@ describe('a stream of requests on a stream', () => {
         .toString('latin1')
         .match(/\x1a\x01[abc]/g),
     ).toHaveLength(3);
+  });
+
+  it('has its first request answered also when the server stops, then ends', async () => {
+    const { call, frontend, seen } = await serve();
+    frontend.drain();
+    const stream = call(STREAM);
+    expect(stream.heads).toEqual([]);
+    stream.receive(requestOf(pattern(3), 'late'));
+    await turn();
+    expect([seen.map(({ id }) => id), stream.data.length]).toEqual([['late'], 1]);
+    expect(stream.heads.at(-1)).toMatchObject({ 'grpc-status': '14' });
   });
 
   it('has the client wait while its answers are not taken, and go on when they are', async () => {

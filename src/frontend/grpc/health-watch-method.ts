@@ -28,7 +28,7 @@ class HealthWatch implements StreamHandler {
 
   message(bytes: Buffer): void {
     if (this.#unsubscribe !== undefined) throw new TritonError('INTERNAL', 'expected one request message, got more');
-    // For what it throws when the bytes are no message: the field of that request is the same.
+    // Throws when the bytes are not a message. The request of Watch has the same field.
     decodeModelReference(bytes);
     this.#unsubscribe = this.#server.onStateChange(() => this.#tell());
     this.#tell();

@@ -1,60 +1,47 @@
-// One gRPC call on a stream of HTTP/2: gRPC's status, trailers and headers, as streams that know nothing of gRPC carry them
-// (gRPC over HTTP/2, PROTOCOL-HTTP2.md). Templates are made once: connections remember how they encoded each.
+// Answers one gRPC call on a stream of HTTP/2 (gRPC over HTTP/2, PROTOCOL-HTTP2.md). It writes gRPC's headers, status and
+// trailers; the stream knows nothing of gRPC. Each template is made once, so that connections remember how they encoded it.
 
-import type { HeaderList } from '../../http2/header-list.js';
-import type { Http2Stream, StreamListener } from '../../http2/http2-stream.js';
+import type { Http2Stream } from '../../http2/http2-stream.js';
 import { HeaderTemplate, type OutgoingHeaders } from '../../http2/outgoing-headers.js';
 import { encodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS } from '../../protocol/grpc/message-compression.js';
-import { NO_ROOM, type AcceptCall, type CallListener, type GrpcCall, type ResponseHeaders } from './grpc-call.js';
+import type { KeepaliveOptions } from './connection-keepalive.js';
+import type { CallHead, GrpcCall, ResponseHeaders } from './grpc-call.js';
 
 const ANSWER_FIELDS = [':status', '200', 'content-type', 'application/grpc'];
-/** Of answers that are all headers. */
+/** For answers that consist of headers only. */
 const STATUS_ANSWER = new HeaderTemplate(ANSWER_FIELDS);
 const RESPONSE = new HeaderTemplate([...ANSWER_FIELDS, 'grpc-accept-encoding', ACCEPTED_ENCODINGS]);
 const OK_TRAILERS = new HeaderTemplate(['grpc-status', String(GRPC_STATUS.OK)]);
-/** Other trailers have nothing in common. */
+/** For all other trailers, which have nothing in common. */
 const TRAILERS = new HeaderTemplate([]);
 
-export class Http2Call implements GrpcCall, StreamListener {
-  readonly path: string;
+/** The connection that a call came on. */
+export interface CallConnection {
+  keepalive(options: Partial<KeepaliveOptions>): void;
+}
+
+export class Http2Call implements GrpcCall {
+  readonly head: CallHead;
   readonly #stream: Http2Stream;
-  readonly #headers: HeaderList;
-  #listener: CallListener | undefined;
+  readonly #connection: CallConnection | undefined;
   #hasBegun = false;
   #hasEnded = false;
 
-  constructor(stream: Http2Stream, headers: HeaderList) {
-    this.path = headers.get(':path') ?? '';
+  constructor(stream: Http2Stream, head: CallHead, connection?: CallConnection) {
+    this.head = head;
     this.#stream = stream;
-    this.#headers = headers;
-  }
-
-  /** Hands the call over; its events go to the listener that `accept` gives. */
-  start(accept: AcceptCall): void {
-    const listener = accept(this);
-    if (!this.#hasEnded) this.#listener = listener;
-  }
-
-  get rawHeaders(): readonly string[] {
-    return this.#headers.fields;
-  }
-
-  header(name: string): string | undefined {
-    return this.#headers.get(name);
+    this.#connection = connection;
   }
 
   respond(frame: readonly Uint8Array[], headers?: ResponseHeaders): void {
     if (this.#hasEnded) return;
-    if (!this.#stream.hasRoom(frame)) {
-      this.fail(
-        GRPC_STATUS.RESOURCE_EXHAUSTED,
-        'there is no room for the answer: too many bytes of answers wait for their clients',
-      );
-      return;
+    const head = headers === undefined ? RESPONSE : responseHead(headers);
+    if (this.#stream.sendMessage(head, frame, OK_TRAILERS)) this.#end();
+    else {
+      const text = 'there is no room for the answer: too many bytes of answers wait for their clients';
+      this.fail(GRPC_STATUS.RESOURCE_EXHAUSTED, text);
     }
-    this.#end();
-    this.#stream.sendMessage(responseHead(headers), frame, OK_TRAILERS);
   }
 
   write(frames: readonly Uint8Array[], headers?: ResponseHeaders): boolean {
@@ -62,7 +49,7 @@ export class Http2Call implements GrpcCall, StreamListener {
     const stream = this.#stream;
     if (!this.#hasBegun) {
       this.#hasBegun = true;
-      stream.sendHeaders(responseHead(headers));
+      stream.sendHeaders(headers === undefined ? RESPONSE : responseHead(headers));
     }
     let isReady = true;
     for (const frame of frames) isReady = stream.sendData(frame);
@@ -83,7 +70,7 @@ export class Http2Call implements GrpcCall, StreamListener {
     this.#stream.sendHeaders((this.#hasBegun ? TRAILERS : STATUS_ANSWER).with(fields), true);
   }
 
-  /** Ends what is no call with a status of HTTP. */
+  /** Answers a stream that is not a call with an HTTP status. */
   refuse(head: HeaderTemplate): void {
     if (this.#hasEnded) return;
     this.#end();
@@ -101,56 +88,29 @@ export class Http2Call implements GrpcCall, StreamListener {
   }
 
   resume(): void {
-    const stream = this.#stream;
-    if (stream.consumesAtOnce) return;
-    stream.consumesAtOnce = true;
-    stream.consume(Infinity);
+    this.#stream.consumesAtOnce = true;
+    this.#stream.consume(Infinity);
   }
 
   hold(bytes: number, whole?: number): boolean {
     return !this.#hasEnded && this.#stream.hold(bytes, whole);
   }
 
+  keepalive(options: Partial<KeepaliveOptions>): void {
+    this.#connection?.keepalive(options);
+  }
+
   receiveInto(target: Uint8Array): void {
     this.#stream.receiveInto(target);
   }
 
-  onData(chunk: Buffer): void {
-    this.#listener?.onData(chunk);
-  }
-
-  onFilled(): void {
-    this.#listener?.onFilled?.();
-  }
-
-  onNoRoom(): void {
-    if (this.#listener?.onNoRoom === undefined) this.fail(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
-    else this.#listener.onNoRoom();
-  }
-
-  onEnd(): void {
-    this.#listener?.onHalfClose();
-  }
-
-  onDrain(): void {
-    this.#listener?.onDrain?.();
-  }
-
-  onClose(): void {
-    const listener = this.#listener;
-    this.#hasEnded = true;
-    this.#listener = undefined;
-    listener?.onCancel();
-  }
-
   #end(): void {
     this.#hasEnded = true;
-    this.#listener = undefined;
-    // Whatever the client still sends is read and dropped.
-    this.resume();
+    // Whatever the client still sends is read and thrown away.
+    if (!this.#stream.consumesAtOnce) this.resume();
   }
 }
 
-function responseHead(headers: ResponseHeaders | undefined): OutgoingHeaders {
-  return headers === undefined ? RESPONSE : RESPONSE.with(Object.entries(headers).flat());
+function responseHead(headers: ResponseHeaders): OutgoingHeaders {
+  return RESPONSE.with(Object.entries(headers).flat());
 }

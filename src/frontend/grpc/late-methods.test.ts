@@ -1,11 +1,12 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { TritonError } from '../../errors.js';
+import { callHead } from './grpc-call.js';
 import { LateMethods } from './late-methods.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
-import type { CallContext, UnaryAnswer, UnaryMethod } from './unary-call.js';
+import type { UnaryAnswer, UnaryMethod } from './unary-call.js';
 
-const CALL: CallContext = { header: () => undefined, rawHeaders: [] };
+const CALL = callHead({ path: '', header: () => undefined, rawHeaders: [] });
 const MESSAGE = Buffer.from('message');
 
 function answerOf() {

@@ -1,6 +1,7 @@
-// Methods whose module is imported when one of them is first called. Their messages are read and written by tables,
-// and a start needs none of those.
+// Methods whose module is imported when a client first calls one of them. Tables read and write their messages, and a starting
+// server needs no such table.
 
+import type { InflightRequest } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { StreamHandler, StreamMethod } from './stream-call.js';
 import type { UnaryMethod } from './unary-call.js';
@@ -13,17 +14,26 @@ export class LateMethods<Methods extends Readonly<Record<string, UnaryMethod | S
     this.#import = importMethods;
   }
 
-  /** `waits` as the method itself says. */
+  /** `waits` has the method's own value. */
   unary(choose: (methods: Methods) => UnaryMethod, waits = false): UnaryMethod {
     return {
       waits,
-      serve: (message, answer, call) => {
-        if (this.#methods !== undefined) return choose(this.#methods).serve(message, answer, call);
-        // Nothing to cancel meanwhile: the answer to a call that has ended goes nowhere.
+      serve: (message, answer, head) => {
+        if (this.#methods !== undefined) return choose(this.#methods).serve(message, answer, head);
+        let inflight: InflightRequest | undefined;
+        let isCancelled = false;
         this.#load()
-          .then((methods) => choose(methods).serve(message, answer, call))
+          .then((methods) => {
+            inflight = choose(methods).serve(message, answer, head);
+            if (isCancelled) inflight?.cancel();
+          })
           .catch((thrown: unknown) => answer.fail(TritonError.from(thrown)));
-        return undefined;
+        return {
+          cancel: () => {
+            isCancelled = true;
+            inflight?.cancel();
+          },
+        };
       },
     };
   }
@@ -34,7 +44,7 @@ export class LateMethods<Methods extends Readonly<Record<string, UnaryMethod | S
         if (this.#methods !== undefined) return choose(this.#methods).open(stream);
         let handler: StreamHandler | undefined;
         let over = false;
-        // Until there is somebody to read, no message is given.
+        // The stream gives no message until the module is there to read it.
         stream.hold();
         this.#load().then(
           (methods) => {

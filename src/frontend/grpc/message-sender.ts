@@ -1,18 +1,18 @@
-// The messages of one streamed answer on their way to the client: in order, several in one write, compressed where the
-// client accepts that, and never more of them in memory than a slow reader makes unavoidable.
+// The messages of one streamed answer on their way to the client. They leave in order, several in one write, compressed if the
+// client accepts that. A slow reader makes the method wait, so that few messages are in memory.
 
 import { compressFrame, type MessageCompression } from '../../protocol/grpc/message-compression.js';
 import { largeMemory } from '../../sockets/large-memory.js';
 import type { GrpcCall, ResponseHeaders } from './grpc-call.js';
 
-/** So many bytes are sent at once, without waiting for more. */
+/** Once this many bytes wait, they are sent at once. */
 const FLUSH_BYTES = 16_384;
-/** Up to so many are joined, which is cheaper than sending them one by one. */
+/** Frames are joined up to this size, which is cheaper than sending them one by one. */
 const JOIN_BYTES = 65_536;
 
 type Frame = readonly Uint8Array[];
 
-/** A frame whose place in the order is fixed while it is being compressed. */
+/** Keeps a frame's place in the order while the frame is being compressed. */
 interface Place {
   frame: Frame | undefined;
 }
@@ -21,7 +21,7 @@ export class MessageSender {
   readonly #call: GrpcCall;
   readonly #compression: MessageCompression | undefined;
   readonly #headers: ResponseHeaders | undefined;
-  /** Frames in order behind one that is being compressed. */
+  /** Frames that wait, in order, behind one that is being compressed. */
   #places: Place[] = [];
   #chunks: Uint8Array[] = [];
   #bytes = 0;
@@ -37,14 +37,17 @@ export class MessageSender {
     this.#headers = compression && { 'grpc-encoding': compression.encoding };
   }
 
-  /** While the reader is slow, so that what is sent stays in memory: resolves when it has caught up. */
+  /**
+   * Undefined while the reader keeps up. Else a promise that resolves once the reader has caught up; sent messages stay in memory
+   * until then.
+   */
   get room(): Promise<void> | undefined {
     return this.#isBlocked() && !this.#closed ? this.#whenRoom() : undefined;
   }
 
   /**
-   * Sends a message with the others of this turn of the event loop. `memory`: see that of ModelInferResponse. A promise: the reader
-   * is slow.
+   * Sends a message with the others of this turn of the event loop. `memory`: see ModelInferResponse. Returns a promise when the
+   * reader is slow.
    */
   send(frame: Frame, memory?: ArrayBuffer): void | Promise<void> {
     if (this.#closed) return undefined;
@@ -66,20 +69,20 @@ export class MessageSender {
     this.#blocked = !this.#call.write(chunks, this.#headers);
   }
 
-  /** The client has taken what was sent. */
+  /** The client has taken all that was sent. */
   drained(): void {
     this.#blocked = false;
     this.flush();
     this.#settle();
   }
 
-  /** Calls `end` when everything has been written; nothing is sent after it. */
+  /** Calls `end` when everything has been written. Nothing may be sent after it. */
   finish(end: () => void): void {
     this.#finish = end;
     this.#settle();
   }
 
-  /** The call is over: nothing more is sent, and nobody needs to wait. */
+  /** The call is over: nothing more is sent, and nobody has to wait. */
   close(): void {
     this.#closed = true;
     this.#chunks = [];
@@ -95,12 +98,12 @@ export class MessageSender {
     if (this.#bytes >= FLUSH_BYTES) this.flush();
     else if (!this.#scheduled) {
       this.#scheduled = true;
-      // After all that is ready to run now, promises included, and before the event loop goes on.
+      // Runs after everything that is ready now, promises included, and before the event loop goes on.
       process.nextTick(flushScheduled, this);
     }
   }
 
-  /** For the callback of the next tick. */
+  /** Called back in the next tick. */
   flushScheduled(): void {
     this.#scheduled = false;
     this.flush();
@@ -121,7 +124,7 @@ export class MessageSender {
     if (this.#finish === undefined || this.#places.length > 0 || this.#closed) return;
     const end = this.#finish;
     this.#finish = undefined;
-    // Behind what a slow reader has not taken yet: the transport keeps the order.
+    // A slow reader may not have taken earlier bytes yet: the transport keeps the order.
     this.#blocked = false;
     this.flush();
     end();

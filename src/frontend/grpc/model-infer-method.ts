@@ -1,7 +1,6 @@
-// ModelInfer: bytes to a request, the core, the response to bytes.
+// ModelInfer: decodes a request, gives it to the core, and encodes the response.
 
 import { TritonError } from '../../errors.js';
-import type { ModelInferResponse } from '../../model/exchange.js';
 import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
 import {
   type CompleteInferRequest,
@@ -11,8 +10,8 @@ import {
 import { encodeInferResponse } from '../../protocol/grpc/encode-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
 import { completeRequest, type InferOptions, type RequestRules } from '../complete-request.js';
-import { type AnswerWriter, Inference, type Stages } from '../inference.js';
-import type { UnaryAnswer, UnaryMethod } from './unary-call.js';
+import { Inference } from '../inference.js';
+import type { UnaryMethod } from './unary-call.js';
 
 export function modelInferMethod(options: InferOptions, compression: CompressionLevel): UnaryMethod {
   const { server } = options;
@@ -29,28 +28,17 @@ export function modelInferMethod(options: InferOptions, compression: Compression
   return {
     waits: true,
     compression,
-    serve(message, answer, call) {
-      const inference = new Inference<CompleteInferRequest>(server, new FrameWriter(answer));
-      inference.begin(completeRequest(decodeInferRequest(message), call, rules));
+    serve(message, answer, head) {
+      const inference = new Inference<CompleteInferRequest>(server, {
+        write(response, _, stages) {
+          const frame = encodeInferResponse(response);
+          stages.end();
+          answer.succeed(frame, response.memory);
+        },
+        fail: (error) => answer.fail(error),
+      });
+      inference.start(completeRequest(decodeInferRequest(message), head, rules));
       return inference;
     },
   };
-}
-
-class FrameWriter implements AnswerWriter<CompleteInferRequest> {
-  readonly #answer: UnaryAnswer;
-
-  constructor(answer: UnaryAnswer) {
-    this.#answer = answer;
-  }
-
-  write(response: ModelInferResponse, _: CompleteInferRequest, stages: Stages): void {
-    const frame = encodeInferResponse(response);
-    stages.end();
-    this.#answer.succeed(frame, response.memory);
-  }
-
-  fail(error: TritonError): void {
-    this.#answer.fail(error);
-  }
 }

@@ -30,10 +30,9 @@ function startStream(options: StreamClientOptions = {}, infer?: (taken: Taken) =
   const server: InferOptions['server'] = {
     resolve(name) {
       if (name === 'm' || name === 'd')
-        return { config: { name, decoupled: name === 'd' } as CompleteModelConfig, load: 1 };
+        return { config: { name, decoupled: name === 'd' } as CompleteModelConfig, load: 1, isServed: true };
       throw new TritonError('NOT_FOUND', `Request for unknown model: '${name}' is not found`);
     },
-    serves: () => true,
     infer(request, sink) {
       const one: Taken = { request, sink, cancelled: false };
       taken.push(one);
@@ -116,7 +115,41 @@ describe('decoupled models on a stream', () => {
     void y!.sink.respond(answer(y!), true);
     x!.sink.complete();
     void ordinary!.sink.respond(answer(ordinary!), true);
-    expect((await received()).map(short)).toEqual(['y more', 'x more', 'y final', 'o final']);
+    expect((await received()).map(short)).toEqual(['y more', 'y final', 'x final', 'o final']);
+  });
+
+  it('mark the last answer where the request ends in the same turn, also when its end is told in a promise', async () => {
+    const { client, taken, received } = startStream();
+    client.send(request('d', 'a'), request('d', 'b'), request('d', 'c'));
+    const [a, b, c] = taken;
+    for (const one of taken) void one.sink.respond(answer(one), false);
+    void a!.sink.respond(answer(a!), false);
+    a!.sink.complete();
+    await Promise.resolve().then(() => b!.sink.complete());
+    c!.sink.fail(new TritonError('INTERNAL', 'went wrong'));
+    expect((await received()).map(short)).toEqual(['a more', 'a final', 'b final', 'c more', 'c final went wrong']);
+  });
+
+  it('send an answer by the end of its turn when its request has not ended', async () => {
+    const { client, taken, received } = startStream();
+    client.send(request('d', 'a'));
+    void taken[0]!.sink.respond(answer(taken[0]!), false);
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    expect((await received()).map(short)).toEqual(['a more']);
+    taken[0]!.sink.complete();
+    client.halfClose();
+    expect((await received()).map(short)).toEqual(['a more']);
+    expect(client.call.ends).toEqual(['OK']);
+  });
+
+  it('leave the end to a message of its own where the request asks for it, unless the model marks its last answer', async () => {
+    const { client, taken, received } = startStream();
+    client.send(request('d', 'a', wantsEnd), request('d', 'b', wantsEnd));
+    const [a, b] = taken;
+    void a!.sink.respond(answer(a!), false);
+    a!.sink.complete();
+    void b!.sink.respond(answer(b!), true);
+    expect((await received()).map(short)).toEqual(['a more', 'a final', 'b final']);
   });
 
   it('tell of the end after the last answer when the request asks for it, as of the version that was asked', async () => {
@@ -222,14 +255,14 @@ describe('the end of a stream', () => {
     void decoupled!.sink.respond(answer(decoupled!), false);
     decoupled!.sink.complete();
     expect(client.call.ends).toEqual(['OK']);
-    expect((await received()).map(short)).toEqual(['a final', 'b more']);
+    expect((await received()).map(short)).toEqual(['a final', 'b final']);
   });
 
   it('by cancellation cancels all that is under way', () => {
     const { client, taken } = startStream();
     client.send(request('m', 'a'), request('d', 'b'), request('m', 'c'));
     void taken[2]!.sink.respond(answer(taken[2]!), true);
-    client.listener.onCancel();
+    client.listener.onClose();
     expect(taken.map(({ cancelled }) => cancelled)).toEqual([true, true, false]);
     expect(client.call.ends).toEqual([]);
     expect(client.ended).toBe(1);
@@ -297,7 +330,7 @@ describe('a reader that is slow', () => {
     void taken[0]!.sink.respond(answer(taken[0]!), false);
     await client.receivedBytes();
     const room = taken[0]!.sink.respond(answer(taken[0]!), false);
-    client.listener.onCancel();
+    client.listener.onClose();
     await expect(room).resolves.toBeUndefined();
   });
 

@@ -1,10 +1,10 @@
-// ModelStreamInfer: requests to any models on one stream. Ordinary models answer in the order of the requests,
-// decoupled ones as their answers come. What is wrong with one request is a message on the stream, which stays open.
+// ModelStreamInfer: requests to any models on one stream. Ordinary models answer in the order of the requests, decoupled models
+// as soon as they have an answer. A failed request is reported by a message on the stream, which stays open.
 
 import { serverStopping } from '../../core/refusals.js';
 import { TritonError } from '../../errors.js';
-import { type PacedWork } from '../../model/paced-work.js';
-import { startPaced, type PacedRun } from '../../model/paced-workers.js';
+import { type PacedWork } from '../../pacing/paced-work.js';
+import { startPaced, type PacedRun } from '../../pacing/paced-workers.js';
 import { applicationMetadata } from '../../protocol/grpc/application-metadata.js';
 import {
   decodeInferRequest,
@@ -18,12 +18,12 @@ import { NO_ROOM } from './grpc-call.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
 import { StreamedRequest } from './streamed-request.js';
 
-/** More requests of one stream than this are not taken at a time: as many as a connection may have calls. */
+/** Most requests of one stream under way at a time: as many as a connection may have calls. */
 const MAX_REQUESTS_UNDER_WAY = 1000;
 
-/** With so many bytes of requests no more are taken, until some are answered; */
+/** A stream whose open requests have this many bytes takes no more, until some are answered. */
 const MANY_BYTES = 64 << 20;
-/** with fewer where that is this part of the largest request: what follows in HTTP/2's windows has to have room too. */
+/** The limit is at most this fraction of the largest request. The data that follows in HTTP/2's windows needs room too. */
 const PART_OF_LARGEST = 4;
 
 const STOPPED = 'GRPC server is shutting down and has stopped accepting new requests.';
@@ -37,12 +37,14 @@ export function modelStreamInferMethod(
   return { compression, open: (stream) => new InferStream(stream, options, manyBytes) };
 }
 
-/** How far a request has been read. */
+/** A request, as far as it has been read. */
 interface ReadRequest {
-  /** Undefined for what is no request. */
+  /** Undefined when the bytes are not a request. */
   reference: RequestReference | undefined;
-  /** False also for a model that is not there. */
+  /** Also false for a model that is not there. */
   decoupled: boolean;
+  /** Whether the request came while the server was stopping. */
+  readonly isRefused: boolean;
 }
 
 class InferStream implements StreamHandler {
@@ -52,14 +54,14 @@ class InferStream implements StreamHandler {
   /** Whether the first error of a model ends the stream with its status. */
   readonly #errorsEndStream: boolean;
   readonly #open = new Set<StreamedRequest>();
-  /** Of the requests that are open. */
+  /** Bytes of the open requests. */
   #bytes = 0;
-  /** Requests to ordinary models in order, whose answers were not sent yet. */
+  /** The first request to an ordinary model whose answers have not been sent; others follow it in order. */
   #first: StreamedRequest | undefined;
   #last: StreamedRequest | undefined;
-  /** Until the reader has caught up. */
+  /** True until the reader has caught up. */
   #waiting = false;
-  /** A request that takes its time to be read. */
+  /** The reading of a request that takes several turns. */
   #reading: PacedRun | undefined;
   #halfClosed = false;
   #draining = false;
@@ -69,12 +71,12 @@ class InferStream implements StreamHandler {
     this.#stream = stream;
     this.#options = options;
     this.#manyBytes = manyBytes;
-    this.#errorsEndStream = stream.header('triton_grpc_error') === 'true';
+    this.#errorsEndStream = stream.head.header('triton_grpc_error') === 'true';
   }
 
   message(bytes: Buffer): void {
     this.#read(bytes);
-    // No more of them while this one is read, or while answers to earlier ones are not taken.
+    // No more requests while this one is read, or while the client leaves earlier answers untaken.
     if (this.#reading === undefined && this.#stream.room === undefined && !this.#isFull) return;
     this.#stream.hold();
     this.#resume();
@@ -85,9 +87,9 @@ class InferStream implements StreamHandler {
   }
 
   #read(bytes: Buffer): void {
-    const read: ReadRequest = { reference: undefined, decoupled: false };
+    const read: ReadRequest = { reference: undefined, decoupled: false, isRefused: this.#draining };
     let isLate = false;
-    // It has been counted as it came, so there is room but for what it was inflated to.
+    // The bytes were counted as they came, so only an inflated message may find no room.
     if (!this.#stream.keep(this.#bytes + bytes.length)) {
       this.#fail(new TritonError('UNAVAILABLE', NO_ROOM));
       return;
@@ -102,7 +104,7 @@ class InferStream implements StreamHandler {
         const error = TritonError.from(thrown);
         this.#release(bytes.length);
         if (read.reference !== undefined) this.#refuse(read.reference, read.decoupled, error);
-        // No request at all: what follows on the stream cannot be trusted.
+        // The bytes are not a request, so the rest of the stream cannot be trusted.
         else this.#fail(error);
         if (isLate) this.#hasRead();
       },
@@ -118,7 +120,7 @@ class InferStream implements StreamHandler {
       return model;
     };
     const rules = { ...this.#options, protocol: 'GRPC', texts: applicationMetadata, resolve } as const;
-    return completeRequest(decodeInferRequest(bytes), this.#stream, rules);
+    return completeRequest(decodeInferRequest(bytes), this.#stream.head, rules);
   }
 
   #hasRead(): void {
@@ -127,9 +129,10 @@ class InferStream implements StreamHandler {
     this.#endWhenIdle();
   }
 
-  #run({ reference, decoupled }: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
-    if (this.#draining) {
-      // The client would keep the stream from ending.
+  #run(read: ReadRequest, incoming: IncomingRequest<CompleteInferRequest>, bytes: number): void {
+    const { reference, decoupled, isRefused } = read;
+    if (isRefused) {
+      // Otherwise the client would keep the stream from ending.
       incoming.release();
       this.#release(bytes);
       this.#refuse(reference!, decoupled, serverStopping(reference!.id));
@@ -140,12 +143,13 @@ class InferStream implements StreamHandler {
     request.started(this.#options.server.infer(incoming.request, request, incoming.load));
   }
 
-  /** A request holds nothing any more. */
+  /** Counts off the bytes of a request that has ended. */
   #release(bytes: number): void {
     if (bytes > 0) this.#stream.keep((this.#bytes -= bytes));
   }
 
   #fail(error: TritonError): void {
+    for (const request of this.#open) request.release();
     this.#stream.fail(error);
     this.cancel();
   }
@@ -170,12 +174,16 @@ class InferStream implements StreamHandler {
     for (const request of open) request.cancel();
   }
 
-  /** An answer of a decoupled model, or an ordinary one whose turn it is. */
+  /** Sends an answer of a decoupled model, or of an ordinary model whose turn it is. */
   send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void> {
     return this.#stream.send(frame, memory);
   }
 
-  /** A request that has its outcome: sent at once for decoupled models, else when those before it have theirs. */
+  get room(): Promise<void> | undefined {
+    return this.#stream.room;
+  }
+
+  /** Takes the outcome of a request. It is sent at once for decoupled models, else after the outcomes of all requests before it. */
   settled(request: StreamedRequest): void {
     if (request.ordered) while (this.#first?.outcome !== undefined && !this.#ended) this.#deliver(this.#first);
     else this.#deliver(request);
@@ -208,13 +216,13 @@ class InferStream implements StreamHandler {
     else if (outcome.frame !== undefined) void this.send(outcome.frame, outcome.memory);
   }
 
-  /** Answers for a request that never came to the core. */
+  /** Answers a request that never reached the core. */
   #refuse(reference: RequestReference, decoupled: boolean, error: TritonError): void {
     if (decoupled || this.#first === undefined) {
       void this.send(encodeStreamError(error.message, { id: reference.id, model: undefined }));
       return;
     }
-    // It has to wait for its turn.
+    // The refusal has to wait for its turn.
     const request = new StreamedRequest(this, reference, undefined);
     this.#begin(request);
     request.fail(error);

@@ -1,4 +1,4 @@
-// Memory of large requests: used again, and laid out so that their first large tensor can be viewed as numbers.
+// Memory of large requests. It is reused, and laid out so that the first large tensor can be viewed as numbers.
 
 import { longFieldAt } from '../../protocol/grpc/long-field.js';
 import type { MessageMemory } from '../../protocol/grpc/message-frame.js';

@@ -206,6 +206,34 @@ describe('the answers of a stream', () => {
   });
 });
 
+describe('a stream that comes while the server stops', () => {
+  it('drains after its first message', () => {
+    const { client, events } = begin();
+    client.listener.drainAfterFirst();
+    expect(events).toEqual([]);
+    client.send(text('a'), text('b'));
+    expect(events).toEqual(['a', 'drain', 'b']);
+  });
+
+  it('is not waited for long', () => {
+    vi.useFakeTimers();
+    const { client, events } = begin();
+    client.listener.drainAfterFirst();
+    vi.advanceTimersByTime(999);
+    expect(events).toEqual([]);
+    vi.advanceTimersByTime(1);
+    expect(events).toEqual(['drain']);
+  });
+
+  it('may end before', () => {
+    vi.useFakeTimers();
+    const { client, stream, events } = begin();
+    client.listener.drainAfterFirst();
+    stream.finish();
+    expect([events, vi.getTimerCount()]).toEqual([[], 0]);
+  });
+});
+
 describe('the deadline of a stream', () => {
   it('ends it and cancels', () => {
     vi.useFakeTimers();
@@ -239,7 +267,7 @@ it('a cancellation while a message is inflated is the end', async () => {
   const { client, events } = begin({ headers: { 'grpc-encoding': 'gzip' } });
   const compressed = gzipSync(Buffer.alloc(500_000));
   client.listener.onData(compressedFrame(compressed));
-  client.listener.onCancel();
+  client.listener.onClose();
   // As long as it takes.
   await promisify(gunzip)(gzipSync(Buffer.alloc(5_000_000)));
   expect(events).toEqual(['cancel']);

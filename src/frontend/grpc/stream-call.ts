@@ -1,5 +1,5 @@
-// One call with streams of messages: takes its requests apart, inflates them in order, keeps its deadline, and sends
-// what the method answers. The client is made to wait while the method asks for that.
+// One call with streams of messages. It cuts out its requests, inflates them in order, keeps its deadline, and sends the method's
+// answers. The client has to wait while the method asks for that.
 
 import { TritonError } from '../../errors.js';
 import { GRPC_STATUS, STATUS_OF_CODE, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
@@ -11,14 +11,14 @@ import {
 } from '../../protocol/grpc/message-compression.js';
 import { MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { CallDeadline } from './call-deadline.js';
-import { type CallListener, type GrpcCall, NO_ROOM } from './grpc-call.js';
+import type { KeepaliveOptions } from './connection-keepalive.js';
+import { type CallHead, type CallListener, type GrpcCall, NO_ROOM } from './grpc-call.js';
 import { MessageSender } from './message-sender.js';
 import { requestMemory } from './request-memory.js';
-import type { CallContext } from './unary-call.js';
 
 /** What a method does with the stream that it serves. */
 export interface StreamHandler {
-  /** The next request message. What it throws ends the stream. */
+  /** The next request message. An error that it throws ends the stream. */
   message(bytes: Buffer): void;
   /** The client will send no more. */
   halfClosed(): void;
@@ -28,20 +28,21 @@ export interface StreamHandler {
   drain(): void;
 }
 
-/** The side of a stream that answers go to. It ends once, by either of `finish` and `fail`. */
-export interface AnswerStream extends CallContext {
-  /** One message as a frame. `memory`: see that of ModelInferResponse. A promise: the reader is slow. */
+/** The side of a stream that answers go to. It ends once, by `finish` or by `fail`. */
+export interface AnswerStream {
+  readonly head: CallHead;
+  /** Sends one message as a frame. `memory`: see ModelInferResponse. Returns a promise when the reader is slow. */
   send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void>;
   /** While the reader is slow: resolves when it has caught up. */
   readonly room: Promise<void> | undefined;
   /** No further `message` before {@link resume}. */
   hold(): void;
   resume(): void;
-  /** The handler has so many bytes of messages that it was given. False, and it is as before, when there is no room for them. */
+  /** Sets the bytes of messages that the handler holds. Returns false and changes nothing when the server has no room for them. */
   keep(bytes: number): boolean;
   /** Ends the stream with OK. */
   finish(): void;
-  /** Ends the stream with this error after what was sent. */
+  /** Ends the stream with this error after all that was sent. */
   fail(error: TritonError): void;
 }
 
@@ -50,6 +51,13 @@ export interface StreamMethod {
   readonly maxMessageSize?: number;
   /** How its answers are compressed for clients that accept that. Default: not at all. */
   readonly compression?: CompressionLevel;
+  /**
+   * Its messages come from processes of the operator's own: they do not count as bytes of clients, and only `maxMessageSize` limits
+   * them. Default: false.
+   */
+  readonly isTrusted?: boolean;
+  /** Keepalive of the connections that its calls come on. Default: the port's. */
+  readonly keepalive?: Partial<KeepaliveOptions>;
   open(stream: AnswerStream): StreamHandler;
 }
 
@@ -59,15 +67,18 @@ export interface StreamCallOptions {
   readonly onEnd: (call: StreamCall) => void;
 }
 
-/** So many messages of one stream are taken in a turn: a thousand fit into what is read from a socket at once. */
+/** Most messages that one stream may give in a turn: a single read of a socket can bring a thousand. */
 const MESSAGES_AT_ONCE = 64;
+/** While the server stops, a new stream has this long to send its first message. */
+const PATIENCE_MILLISECONDS = 1000;
 
 export class StreamCall implements CallListener, AnswerStream {
-  readonly rawHeaders: readonly string[];
+  readonly head: CallHead;
   readonly #call: GrpcCall;
   readonly #options: StreamCallOptions;
   readonly #frames: MessageFrameReader;
   readonly #sender: MessageSender;
+  readonly #isTrusted: boolean;
   readonly #deadline: CallDeadline | undefined;
   readonly #handler: StreamHandler;
   #halfClosed = false;
@@ -75,24 +86,33 @@ export class StreamCall implements CallListener, AnswerStream {
   #paused = false;
   #reading = false;
   #held = false;
-  /** What the handler has of messages. */
+  /** Bytes of messages that the handler holds. */
   #kept = 0;
   #inflating = false;
-  /** What the message that is inflated holds. */
+  /** Bytes that the message under inflation holds. */
   #inflatingBytes = 0;
-  /** Until the next turn of the event loop. */
+  /** True until the next turn of the event loop. */
   #resting = false;
   #ended = false;
+  /** Timer for the first message of a stream that came while the server was stopping. */
+  #patience: NodeJS.Timeout | undefined;
 
   constructor(call: GrpcCall, method: StreamMethod, options: StreamCallOptions) {
-    this.rawHeaders = call.rawHeaders;
+    this.head = call.head;
     this.#call = call;
     this.#options = options;
-    this.#frames = new MessageFrameReader(options.maxMessageSize, call.header('grpc-encoding'), true, requestMemory);
-    const compression = chooseCompression(method.compression ?? 'none', call.header('grpc-accept-encoding'));
+    this.#frames = new MessageFrameReader(
+      options.maxMessageSize,
+      call.head.header('grpc-encoding'),
+      true,
+      requestMemory,
+    );
+    const compression = chooseCompression(method.compression ?? 'none', call.head.header('grpc-accept-encoding'));
     this.#sender = new MessageSender(call, compression);
+    this.#isTrusted = method.isTrusted === true;
+    if (method.keepalive !== undefined) call.keepalive?.(method.keepalive);
     this.#handler = method.open(this);
-    const timeout = call.header('grpc-timeout');
+    const { timeout } = call.head;
     if (timeout === undefined) return;
     this.#deadline = new CallDeadline(timeout, this);
     const { malformed } = this.#deadline;
@@ -106,10 +126,6 @@ export class StreamCall implements CallListener, AnswerStream {
 
   get room(): Promise<void> | undefined {
     return this.#sender.room;
-  }
-
-  header(name: string): string | undefined {
-    return this.#call.header(name);
   }
 
   onData(chunk: Buffer): void {
@@ -128,7 +144,8 @@ export class StreamCall implements CallListener, AnswerStream {
     if (!this.#ended) this.#abort(GRPC_STATUS.RESOURCE_EXHAUSTED, NO_ROOM);
   }
 
-  onHalfClose(): void {
+  onEnd(): void {
+    if (this.#ended) return;
     this.#halfClosed = true;
     this.#read();
   }
@@ -137,7 +154,7 @@ export class StreamCall implements CallListener, AnswerStream {
     this.#sender.drained();
   }
 
-  onCancel(): void {
+  onClose(): void {
     if (this.#ended) return;
     this.#end();
     this.#handler.cancel();
@@ -146,7 +163,7 @@ export class StreamCall implements CallListener, AnswerStream {
   /** The deadline has passed. */
   expire(): void {
     if (this.#ended) return;
-    // Behind answers that nobody takes, a status would not arrive either.
+    // A status would not arrive either: it would come behind answers that the client does not take.
     if (this.#sender.room !== undefined) {
       this.#end();
       this.#call.reset();
@@ -156,7 +173,14 @@ export class StreamCall implements CallListener, AnswerStream {
 
   /** The server stops. */
   drain(): void {
+    clearTimeout(this.#patience);
+    this.#patience = undefined;
     if (!this.#ended) this.#handler.drain();
+  }
+
+  /** The server stopped before the stream came: its first message is served. */
+  drainAfterFirst(): void {
+    this.#patience = setTimeout(() => this.drain(), PATIENCE_MILLISECONDS).unref();
   }
 
   send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void> {
@@ -193,9 +217,9 @@ export class StreamCall implements CallListener, AnswerStream {
     this.#sender.finish(() => this.#call.fail(STATUS_OF_CODE[error.code], error.message));
   }
 
-  /** Hands over what has come, as far as the method takes it. */
+  /** Hands over the messages that have come, until the method asks to hold them. */
   #read(): void {
-    // A method may hold and resume while it is given a message.
+    // A method may hold and resume while it takes a message.
     if (this.#reading) return;
     this.#reading = true;
     for (let count = 1; !this.#waits && !this.#ended; count++) {
@@ -210,7 +234,8 @@ export class StreamCall implements CallListener, AnswerStream {
       this.onNoRoom();
       return;
     }
-    const target = this.#frames.target();
+    // Bytes of a target count as the client's.
+    const target = this.#isTrusted ? undefined : this.#frames.target();
     if (target !== undefined) this.#call.receiveInto(target);
     const waits = this.#waits;
     if (waits !== this.#paused && !this.#halfClosed) {
@@ -228,11 +253,12 @@ export class StreamCall implements CallListener, AnswerStream {
     }
   }
 
-  /** Counts all that is here of the client's messages. */
+  /** Counts all bytes of the client's messages that are here. */
   #holds(): boolean {
+    if (this.#isTrusted) return true;
     const { heldBytes, wholeBytes } = this.#frames;
     const others = this.#kept + this.#inflatingBytes;
-    // With requests under way it is not to be ended for others.
+    // A stream with requests under way must not be ended to make room for others.
     return this.#call.hold(others + heldBytes, others > 0 ? others + heldBytes : wholeBytes);
   }
 
@@ -240,7 +266,7 @@ export class StreamCall implements CallListener, AnswerStream {
     return this.#held || this.#inflating || this.#resting;
   }
 
-  /** Lets others have their turn. */
+  /** Gives other calls their turn. */
   #rest(): void {
     this.#resting = true;
     setImmediate(() => {
@@ -252,7 +278,7 @@ export class StreamCall implements CallListener, AnswerStream {
   #take({ bytes, compressed }: ReceivedMessage): void {
     if (!compressed) return this.#give(bytes);
     this.#inflating = true;
-    const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
+    const encoding = this.head.header('grpc-encoding') as MessageEncoding;
     const hold = (held: number) => {
       this.#inflatingBytes = held;
       return !this.#ended && this.#holds();
@@ -274,20 +300,22 @@ export class StreamCall implements CallListener, AnswerStream {
       const { code, message: text } = TritonError.from(error);
       if (!this.#ended) this.#abort(STATUS_OF_CODE[code], text);
     }
+    if (this.#patience !== undefined) this.drain();
   }
 
-  // Ends before it cancels, so that the answer is not what the core says about the cancellation.
+  // Ends the call before it cancels the requests. Otherwise the core's word about the cancellation would be the answer.
   #abort(status: GrpcStatus, message: string): void {
     this.#stop();
     this.#sender.finish(() => this.#call.fail(status, message));
     this.#handler.cancel();
   }
 
-  /** Takes and gives no more; what was given is still sent. */
+  /** Takes and gives no more messages. Messages given so far are still sent. */
   #stop(): void {
     this.#ended = true;
     this.#frames.close();
     this.#deadline?.clear();
+    clearTimeout(this.#patience);
     this.#options.onEnd(this);
   }
 

@@ -1,18 +1,22 @@
-// One request of a ModelStreamInfer stream: turns what the core answers into messages of the stream, and remembers its
-// outcome until its turn comes.
+// One request of a ModelStreamInfer stream. It turns the core's answers into messages of the stream, and remembers its outcome
+// until its turn comes.
+//
+// A client that asks for no empty final response sees the end of a decoupled request only where a response says that it is the
+// final one. For such clients an answer stays here until the code of this turn has run. If the request ends meanwhile, the answer
+// was the last one. That delays no byte: the connection writes after that code too (`sockets/write-turn.ts`).
 
 import type { InflightRequest, ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import type { CompleteInferRequest, RequestReference } from '../../protocol/grpc/decode-infer-request.js';
 import { encodeStreamError, encodeStreamResponse } from '../../protocol/grpc/encode-infer-response.js';
-import type { PacedWork } from '../../model/paced-work.js';
+import type { PacedWork } from '../../pacing/paced-work.js';
 import type { IncomingRequest } from '../complete-request.js';
 import { PacedAnswers } from '../paced-answers.js';
 
 type Frame = readonly Uint8Array[];
 
-/** How a request ended, and the last message that is to tell so. */
+/** How a request ended, and the last message, which reports it. */
 export type StreamOutcome =
   | { readonly kind: 'answered'; readonly frame: Frame | undefined; readonly memory?: ArrayBuffer | undefined }
   | { readonly kind: 'failed'; readonly error: TritonError; readonly refused: boolean };
@@ -20,27 +24,33 @@ export type StreamOutcome =
 /** The stream of a request. */
 export interface RequestStream {
   send(frame: Frame, memory?: ArrayBuffer): void | Promise<void>;
-  /** The request has its outcome. */
+  /** While the reader is slow: resolves when it has caught up. */
+  readonly room: Promise<void> | undefined;
+  /** Called when the request has its outcome. */
   settled(request: StreamedRequest): void;
 }
 
 export class StreamedRequest implements ResponseSink {
-  /** Whether it has to wait for the answers to earlier requests. */
+  /** Whether the request has to wait for the answers to earlier requests. */
   readonly ordered: boolean;
-  /** The one behind it in order. */
+  /** The next request in order. */
   next: StreamedRequest | undefined;
   outcome: StreamOutcome | undefined;
-  /** Of its message. */
+  /** Size of the request's message. */
   readonly bytes: number;
   readonly #stream: RequestStream;
   readonly #reference: RequestReference;
   readonly #incoming: IncomingRequest<CompleteInferRequest> | undefined;
   readonly #answers = new PacedAnswers();
+  /** Whether an answer waits for the end of its turn. */
+  readonly #watchesEnd: boolean;
+  /** The answer that waits. */
+  #held: ModelInferResponse | undefined;
   #inflight: InflightRequest | undefined;
-  /** The core has taken it: what fails now is the model. */
+  /** Whether the core has taken the request. From then on, a failure is the model's. */
   #accepted = false;
 
-  /** `incoming` is undefined for one that was refused before it came to the core. */
+  /** `incoming` is undefined for a request that was refused before it reached the core. */
   constructor(
     stream: RequestStream,
     reference: RequestReference,
@@ -52,6 +62,7 @@ export class StreamedRequest implements ResponseSink {
     this.#reference = reference;
     this.#incoming = incoming;
     this.ordered = incoming?.config.decoupled !== true;
+    this.#watchesEnd = !this.ordered && incoming?.complete.emptyFinalResponse === false;
   }
 
   started(inflight: InflightRequest): void {
@@ -59,9 +70,10 @@ export class StreamedRequest implements ResponseSink {
     if (this.outcome === undefined) this.#inflight = inflight;
   }
 
-  /** Nobody waits for it any more. */
+  /** Nobody waits for the request any more. */
   cancel(): void {
     this.outcome ??= { kind: 'answered', frame: undefined };
+    this.#held = undefined;
     this.#inflight?.cancel();
     this.#answers.cancel();
   }
@@ -73,6 +85,28 @@ export class StreamedRequest implements ResponseSink {
       if (final) this.#incoming!.release();
       return undefined;
     }
+    if (!this.#watchesEnd) return this.#send(response, final);
+    const held = this.#held;
+    this.#held = final ? undefined : response;
+    if (held === undefined && !final) process.nextTick(this.release);
+    if (held !== undefined) void this.#send(held, false);
+    if (!final) return this.#stream.room;
+    return answers.busy ? answers.defer(() => this.#send(response, true)) : this.#send(response, true);
+  }
+
+  /** Sends the answer that waits: the turn is over and the request has not ended, or the stream ends. */
+  readonly release = (): void => {
+    if (this.#answers.busy) {
+      void this.#answers.defer(this.release);
+      return;
+    }
+    const held = this.#held;
+    this.#held = undefined;
+    if (held !== undefined) void this.#send(held, false);
+  };
+
+  #send(response: ModelInferResponse, final: boolean): void | Promise<void> {
+    const answers = this.#answers;
     let room: void | Promise<void> = undefined;
     answers.encode(this.#encode(response, final), {
       done: (frame) => {
@@ -85,7 +119,7 @@ export class StreamedRequest implements ResponseSink {
         inflight?.cancel();
       },
     });
-    // While it is being encoded, the next one has to wait.
+    // The next answer has to wait while this one is being encoded.
     return answers.busy ? answers.defer(() => room) : room;
   }
 
@@ -102,6 +136,12 @@ export class StreamedRequest implements ResponseSink {
       void this.#answers.defer(() => this.complete());
       return;
     }
+    const held = this.#held;
+    if (held !== undefined) {
+      this.#held = undefined;
+      void this.#send(held, true);
+      return;
+    }
     this.#incoming?.release();
     const nothing = { ...this.#reference, parameters: undefined, outputs: [] };
     const frame =
@@ -114,11 +154,16 @@ export class StreamedRequest implements ResponseSink {
       void this.#answers.defer(() => this.fail(error));
       return;
     }
+    if (this.#held !== undefined) {
+      this.release();
+      this.fail(error);
+      return;
+    }
     this.#incoming?.release();
     this.#settle({ kind: 'failed', error, refused: !this.#accepted });
   }
 
-  /** What tells the client of a failure: a refused request is known by its id alone. */
+  /** The message that reports a failure. For a refused request it gives the id alone. */
   errorFrame({ error, refused }: Extract<StreamOutcome, { kind: 'failed' }>): Frame {
     const { modelName, modelVersion, id } = this.#reference;
     return encodeStreamError(error.message, {

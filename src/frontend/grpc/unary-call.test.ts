@@ -40,14 +40,14 @@ describe('the message of a unary call', () => {
     const { call, listener } = begin(echo);
     listener.onData(frame('hello'));
     expect(call.ends).toEqual(['hello']);
-    listener.onHalfClose();
+    listener.onEnd();
     expect(call.ends).toEqual(['hello']);
   });
 
   it('may come byte by byte', () => {
     const { call, listener } = begin(echo);
     for (const byte of frame('slow')) listener.onData(Buffer.from([byte]));
-    listener.onHalfClose();
+    listener.onEnd();
     expect(call.ends).toEqual(['slow']);
   });
 
@@ -61,7 +61,7 @@ describe('the message of a unary call', () => {
     const { call, listener } = begin(echo);
     for (const chunk of chunks) listener.onData(chunk);
     expect(call.ends).toEqual([]);
-    listener.onHalfClose();
+    listener.onEnd();
     expect(call.ends).toEqual([[13, 'Unable to parse request']]);
   });
 
@@ -87,7 +87,7 @@ describe('the message of a unary call', () => {
     const { call, listener } = begin(method);
     listener.onData(frame('one'));
     listener.onData(frame('two').subarray(0, 4));
-    listener.onHalfClose();
+    listener.onEnd();
     expect(call.ends).toEqual([[13, 'Unable to parse request']]);
     expect(cancel).toHaveBeenCalledOnce();
   });
@@ -177,10 +177,10 @@ describe('the message of a unary call', () => {
     const { method, started, cancel } = waiting();
     const { call, listener } = begin(method);
     listener.onData(frame('x'));
-    listener.onCancel();
+    listener.onClose();
     expect(cancel).toHaveBeenCalledOnce();
     started[0]!.answer.succeed([Buffer.from('late')]);
-    listener.onCancel();
+    listener.onClose();
     expect(call.ends).toEqual([]);
     expect(cancel).toHaveBeenCalledOnce();
   });
@@ -190,7 +190,7 @@ describe('the message of a unary call', () => {
     const { listener } = begin(method);
     listener.onData(frame('x'));
     started[0]!.answer.succeed([]);
-    listener.onCancel();
+    listener.onClose();
     expect(cancel).not.toHaveBeenCalled();
   });
 });
@@ -250,7 +250,7 @@ describe('the deadline of a unary call', () => {
     const { call, listener } = begin(method, { 'grpc-timeout': '5' });
     expect(call.ends).toEqual([[13, "malformed grpc-timeout '5', expected digits and one of H, M, S, m, u, n"]]);
     listener.onData(frame('x'));
-    listener.onHalfClose();
+    listener.onEnd();
     expect(call.ends).toHaveLength(1);
     expect(started).toEqual([]);
   });

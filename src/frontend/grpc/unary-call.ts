@@ -1,5 +1,5 @@
-// One unary call: its single request message, its deadline, its answer. A message is handed to the method as soon as it
-// is complete and nothing follows it, which is before the half-close of clients that send that separately.
+// One unary call: its single request message, its deadline, its answer. The method gets the message once it is complete and
+// nothing follows it. It does not wait for the half-close, which some clients send separately.
 
 import { TritonError } from '../../errors.js';
 import type { InflightRequest } from '../../core/response-sink.js';
@@ -14,28 +14,25 @@ import {
 import { copyWholeMessage, MessageFrameReader, type ReceivedMessage } from '../../protocol/grpc/message-frame.js';
 import { largeMemory } from '../../sockets/large-memory.js';
 import { CallDeadline } from './call-deadline.js';
-import { type CallListener, type GrpcCall, NO_ROOM } from './grpc-call.js';
+import { type CallHead, type CallListener, type GrpcCall, NO_ROOM } from './grpc-call.js';
 import { requestMemory } from './request-memory.js';
 
-/** Takes the answer of a unary call: the first of either counts. */
+/** Takes the answer of a unary call. Only the first answer counts. */
 export interface UnaryAnswer {
-  /** The response message, as one whole frame. `memory`: see that of ModelInferResponse. */
+  /** Answers with the response message, as one whole frame. `memory`: see ModelInferResponse. */
   succeed(frame: readonly Uint8Array[], memory?: ArrayBuffer): void;
   fail(error: TritonError): void;
 }
 
-/** What a method may know of the call around its messages. */
-export type CallContext = Pick<GrpcCall, 'header' | 'rawHeaders'>;
-
 export interface UnaryMethod {
-  /** True when the answer may come later: then the call's deadline counts. */
+  /** True when the answer may come later. Only then does the call's deadline count. */
   readonly waits: boolean;
   /** Largest request message in bytes, if that is less than the server takes. */
   readonly maxMessageSize?: number;
   /** How its answers are compressed for clients that accept that. Default: not at all. */
   readonly compression?: CompressionLevel;
-  /** Serves one request; what it throws is the answer. Gives back what to cancel when nobody waits any more. */
-  serve(message: Buffer, answer: UnaryAnswer, call: CallContext): InflightRequest | undefined;
+  /** Serves one request. An error that it throws is the answer. Returns the work to cancel when nobody waits any more. */
+  serve(message: Buffer, answer: UnaryAnswer, head: CallHead): InflightRequest | undefined;
 }
 
 export class UnaryCall implements CallListener, UnaryAnswer {
@@ -43,7 +40,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   readonly #method: UnaryMethod;
   readonly #maxMessageSize: number;
   #frames: MessageFrameReader | undefined;
-  /** Complete, but more bytes came with it. */
+  /** A complete message, with more bytes behind it. */
   #message: ReceivedMessage | undefined;
   #serving = false;
   #ended = false;
@@ -54,7 +51,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#call = call;
     this.#method = method;
     this.#maxMessageSize = maxMessageSize;
-    const timeout = call.header('grpc-timeout');
+    const { timeout } = call.head;
     if (timeout === undefined) return;
     this.#deadline = new CallDeadline(timeout, this);
     const { malformed } = this.#deadline;
@@ -64,7 +61,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   onData(chunk: Buffer): void {
     if (this.#ended) return;
     if (this.#frames === undefined && !this.#serving) {
-      // Tensors are views of the message, and the chunk is overwritten.
+      // The message is copied, because tensors are views of it and the chunk will be overwritten.
       const message = copyWholeMessage(chunk, this.#maxMessageSize);
       if (message !== undefined) return this.#call.hold(message.length) ? this.#serve(message) : this.#refuse();
     }
@@ -84,7 +81,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
       if (this.#serving || this.#message !== undefined) {
         return this.#abort(
           GRPC_STATUS.INTERNAL,
-          `expected one request message in a call of ${this.#call.path}, got more`,
+          `expected one request message in a call of ${this.#call.head.path}, got more`,
         );
       }
       this.#message = message;
@@ -102,12 +99,12 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     if (!this.#ended) this.#refuse();
   }
 
-  onHalfClose(): void {
+  onEnd(): void {
     if (this.#ended || (this.#serving && (this.#frames === undefined || this.#frames.idle))) return;
     this.#abort(GRPC_STATUS.INTERNAL, 'Unable to parse request');
   }
 
-  onCancel(): void {
+  onClose(): void {
     if (this.#ended) return;
     this.#end();
     this.#inflight?.cancel();
@@ -118,7 +115,7 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#end();
     const { compression: level = 'none' } = this.#method;
     const compression =
-      level === 'none' ? undefined : chooseCompression(level, this.#call.header('grpc-accept-encoding'));
+      level === 'none' ? undefined : chooseCompression(level, this.#call.head.header('grpc-accept-encoding'));
     if (compression === undefined) {
       if (memory !== undefined) largeMemory.lend(memory, frame);
       return this.#call.respond(frame);
@@ -140,13 +137,13 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   }
 
   #startFrames(): MessageFrameReader {
-    return new MessageFrameReader(this.#maxMessageSize, this.#call.header('grpc-encoding'), true, requestMemory);
+    return new MessageFrameReader(this.#maxMessageSize, this.#call.head.header('grpc-encoding'), true, requestMemory);
   }
 
   #take({ bytes, compressed }: ReceivedMessage): void {
     if (!compressed) return this.#serve(bytes);
     this.#serving = true;
-    const encoding = this.#call.header('grpc-encoding') as MessageEncoding;
+    const encoding = this.#call.head.header('grpc-encoding') as MessageEncoding;
     const limits = { maxSize: this.#maxMessageSize, hold: (held: number) => !this.#ended && this.#call.hold(held) };
     inflateMessage(bytes, encoding, limits, (message) => {
       if (this.#ended) return;
@@ -160,13 +157,13 @@ export class UnaryCall implements CallListener, UnaryAnswer {
     this.#message = undefined;
     if (this.#method.waits && this.#deadline?.passed === true) return this.#expire();
     try {
-      this.#inflight = this.#method.serve(message, this, this.#call);
+      this.#inflight = this.#method.serve(message, this, this.#call.head);
     } catch (error) {
       this.fail(TritonError.from(error));
     }
   }
 
-  // Ends before it cancels, so that the answer is not what the core says about the cancellation.
+  // Ends the call before it cancels the request. Otherwise the core's word about the cancellation would be the answer.
   #abort(status: GrpcStatus, message: string): void {
     this.#end();
     this.#call.fail(status, message);

@@ -1,13 +1,13 @@
-// How a message of JSON and binary tensors says where its JSON ends: in a header of its own, or, where a platform
-// passes no such header on, within the content type.
+// Where the JSON of a message with binary tensors ends. A header of its own gives its length. Some platforms pass no such header
+// on; there the content type gives the length.
 
 import { invalidArg } from '../../errors.js';
 import type { HttpRequest } from '../../http1/http-exchange.js';
 
 export interface BinaryFraming {
-  /** The length as the request has it; undefined for a request that is JSON only. Throws INVALID_ARG. */
+  /** The length as the request gives it; undefined for a request of JSON only. Throws INVALID_ARG. */
   headerLength(request: Pick<HttpRequest, 'header'>): string | undefined;
-  /** The headers of an answer whose JSON is so long, a flat list of names and values. */
+  /** The headers of an answer with `length` bytes of JSON, a flat list of names and values. */
   answerHeaders(length: number): readonly string[];
 }
 
@@ -21,7 +21,7 @@ export const HEADER_FRAMING: BinaryFraming = {
   ],
 };
 
-/** `prefix` is the content type up to the length. */
+/** `prefix` is the part of the content type before the length. */
 export function contentTypeFraming(prefix: string): BinaryFraming {
   return {
     headerLength(request) {

@@ -1,11 +1,11 @@
-// Cross-origin requests (the Fetch standard's CORS protocol): which pages of other origins a browser lets read our
-// answers. Off unless the operator names origins; then every answer says so, and preflights are answered here.
+// Cross-origin requests (the Fetch standard's CORS protocol): which pages of other origins may read our answers in a browser.
+// CORS is off unless the operator names origins. Then every answer carries its headers, and this module answers preflights.
 
 import type { HttpRequest } from '../../http1/http-exchange.js';
 
-/** What scripts may read of an answer beside what they always may. */
+/** Headers that scripts may read, besides the headers that every browser lets them read. */
 const EXPOSED = 'Inference-Header-Content-Length, Content-Encoding';
-/** How long a browser may go by a preflight's answer, in seconds; the most that any of them honours is a day. */
+/** How long a browser may use a preflight's answer, in seconds. No browser honours more than a day. */
 const MAX_AGE = '86400';
 
 export class CorsPolicy {
@@ -18,21 +18,25 @@ export class CorsPolicy {
     this.#origins = new Set(origins);
   }
 
-  /** What every answer to a request from `origin` has to have, a flat list of names and values. */
+  allows(origin: string): boolean {
+    return this.#any || this.#origins.has(origin);
+  }
+
+  /** The headers that every answer to a request from `origin` needs, a flat list of names and values. */
   answerHeaders(origin: string | undefined): readonly string[] {
     if (this.#any) return ['Access-Control-Allow-Origin', '*', 'Access-Control-Expose-Headers', EXPOSED];
-    // Without the others, a cache could give one origin's answer to another.
+    // Without this header, a cache could give one origin's answer to another origin.
     const vary = ['Vary', 'Origin'];
     if (origin === undefined || !this.#origins.has(origin)) return vary;
     return ['Access-Control-Allow-Origin', origin, 'Access-Control-Expose-Headers', EXPOSED, ...vary];
   }
 
-  /** What the answer to a preflight has beside {@link answerHeaders}; `requested` is what the page wants to send. */
+  /** The headers of a preflight's answer, in addition to {@link answerHeaders}. `requested`: the headers that the page wants to send. */
   preflightHeaders(methods: readonly string[], requested: string | undefined): readonly string[] {
     return [
       'Access-Control-Allow-Methods',
       methods.join(', '),
-      // The names of restricted and forwarded headers are the operator's choice, so whatever is asked for is allowed.
+      // The operator chooses the names of restricted and forwarded headers, so every requested name is allowed.
       ...(requested === undefined ? [] : ['Access-Control-Allow-Headers', requested]),
       'Access-Control-Max-Age',
       MAX_AGE,
@@ -42,7 +46,7 @@ export class CorsPolicy {
   }
 }
 
-/** A preflight, and no other OPTIONS. */
+/** Tells preflights from other OPTIONS requests. */
 export function isPreflight(request: Pick<HttpRequest, 'method' | 'header'>): boolean {
   return (
     request.method === 'OPTIONS' &&

@@ -1,11 +1,8 @@
-// POST …/generate and …/generate_stream: JSON in, and flat JSON out, as one answer or as server-sent events. The status
-// is that of the first thing the model says.
+// POST …/generate and …/generate_stream: JSON in, and flat JSON out, as one answer or as server-sent events. The model's first
+// answer or error decides the status.
 
-import type { ResponseSink } from '../../core/response-sink.js';
-import { invalidArg, TritonError } from '../../errors.js';
-import type { ModelInferResponse } from '../../model/exchange.js';
-import { type PacedWork } from '../../model/paced-work.js';
-import { startPaced } from '../../model/paced-workers.js';
+import { invalidArg, type TritonError } from '../../errors.js';
+import type { HttpExchange, HttpHeaders } from '../../http1/http-exchange.js';
 import { decodeGenerateRequest } from '../../protocol/http/decode-generate-request.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import {
@@ -14,170 +11,81 @@ import {
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
 import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
-import { HTTP_STATUS } from '../../protocol/http/http-status.js';
 import type { CompleteRequest } from '../../protocol/request-form.js';
-import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
-import { type AnswerWriter, Inference, Stages } from '../inference.js';
-import { PacedAnswers } from '../paced-answers.js';
-import { headerTexts, type HttpExchange } from './http-exchange.js';
-import type { InferHandlerOptions } from './infer-handler.js';
-import { receiveBody } from './receive-body.js';
-import type { Route } from './routes.js';
+import { completeRequest, type InferOptions } from '../complete-request.js';
+import { type AnswerWriter, Inference } from '../inference.js';
+import { readBody } from '../read-body.js';
+import { AnswerStream, type StreamFormat } from './answer-stream.js';
+import { answerError } from './answers.js';
+import type { EndpointHandler } from './endpoint-handler.js';
+import { endpointLoad } from './endpoint-load.js';
+import { headerTexts } from './header-texts.js';
 
-/** `maxInputSize` is for the body, and for its tensors together. */
-type GenerateOptions = Pick<InferHandlerOptions, 'server' | 'maxInputSize'>;
-
-/** Throws what is wrong before the body is read; everything later is answered. */
-export function handleGenerate(exchange: HttpExchange, route: Route, options: GenerateOptions): void {
-  const { server, maxInputSize } = options;
-  const { request } = exchange;
-  const resolve = () => server.resolve(route.model, route.version);
-  // Asked for its refusals: the model may be another one when the body is here.
-  resolve();
-  const coding = request.header('content-encoding');
-  if (coding !== undefined && coding !== 'identity') {
-    throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
-  }
-  const length = request.bodyLength;
-  if (length !== undefined) checkJsonSize(length, maxInputSize);
-  const rules = { server, forwarding: undefined, protocol: 'HTTP', texts: headerTexts, resolve } as const;
-  receiveBody(exchange, { limit: maxInputSize }, (body) => {
-    const decoding = decodeGenerateRequest({ modelVersion: route.version, body, maxInputSize });
-    const completing = completeRequest(decoding, request, rules);
-    const generation =
-      route.endpoint === 'generate' ? answerOnce(exchange, server) : new GenerateStream(exchange, server);
-    exchange.answer.onAbort(() => generation.cancel());
-    generation.begin(completing);
-  });
+/** The handlers throw errors in the head before the body is read. They answer everything later themselves. */
+export function generateHandler(answers: 'once' | 'stream'): EndpointHandler {
+  return (request, { model, version }, { server, maxInputSize }) => {
+    const resolve = () => server.resolve(model, version);
+    const rules = { server, forwarding: undefined, protocol: 'HTTP', texts: headerTexts, resolve } as const;
+    const loadOf = endpointLoad(request);
+    const load = () => loadOf?.(server, model) ?? [];
+    return (exchange) => {
+      // Called for its refusals only. Another model may have replaced this one when the body is here.
+      resolve();
+      const coding = request.header('content-encoding');
+      if (coding !== undefined && coding !== 'identity') {
+        throw invalidArg("Unsupported content-encoding, only 'identity' is supported.");
+      }
+      const length = request.bodyLength;
+      if (length !== undefined) checkJsonSize(length, maxInputSize);
+      const onBody = (body: Buffer) => {
+        const decoding = decodeGenerateRequest({ modelVersion: version, body, maxInputSize });
+        const completing = completeRequest(decoding, request, rules);
+        const generation =
+          answers === 'once'
+            ? answerOnce(exchange, server, load)
+            : new AnswerStream(exchange, server, { ...EVENTS, headers: load });
+        exchange.onAbort(() => generation.cancel());
+        generation.start(readBody(body, completing));
+      };
+      exchange.receiveBody({ limit: maxInputSize, alignedAt: 0, onBody });
+    };
+  };
 }
 
-function answerOnce(exchange: HttpExchange, server: InferOptions['server']): Inference<CompleteRequest> {
+/** Makes the header with the endpoint's load, as it is with the first answer. */
+type LoadHeader = () => HttpHeaders;
+
+function answerOnce(
+  exchange: HttpExchange,
+  server: InferOptions['server'],
+  load: LoadHeader,
+): Inference<CompleteRequest> {
   const writer: AnswerWriter<CompleteRequest> = {
     write(response, _, stages) {
-      stages.begin(() =>
-        startPaced(encodeGenerateResponse(response), {
-          done(parts) {
-            stages.end();
-            const headers = ['Content-Type', 'application/json', 'Content-Length', String(byteLengthOf(parts))];
-            exchange.answer.respond(200, headers, parts);
-          },
-          failed: (error) => exchange.answerError(TritonError.from(error)),
-        }),
-      );
+      stages.pace(encodeGenerateResponse(response), {
+        done(parts) {
+          stages.end();
+          const length = String(byteLengthOf(parts));
+          exchange.respond(200, ['Content-Type', 'application/json', 'Content-Length', length, ...load()], parts);
+        },
+        failed: (error) => answerError(exchange, error),
+      });
     },
-    fail: (error) => exchange.answerError(error),
+    fail: (error) => answerError(exchange, error),
   };
   return new Inference(server, writer, notOneAnswer);
 }
 
-/** Triton says so with 200. */
+/** Triton sends this error with status 200. */
 function notOneAnswer(): TritonError {
   return invalidArg(
     'generate expects model to produce exactly 1 response, use generate stream for model that generates various number of responses',
   );
 }
 
-const EVENT_STREAM = 'text/event-stream; charset=utf-8';
-
-/** Any number of answers, each of which may take its time; nothing comes after the end. */
-class GenerateStream implements ResponseSink {
-  readonly #exchange: HttpExchange;
-  readonly #server: InferOptions['server'];
-  readonly #stages = new Stages();
-  readonly #answers = new PacedAnswers();
-  /** True from when the core has taken the request. */
-  #admitted = false;
-  #begun = false;
-  #ended = false;
-
-  constructor(exchange: HttpExchange, server: InferOptions['server']) {
-    this.#exchange = exchange;
-    this.#server = server;
-  }
-
-  begin(completing: PacedWork<IncomingRequest>): void {
-    this.#stages.begin(() =>
-      startPaced(completing, {
-        done: ({ request, load }) => {
-          this.#stages.begin(() => {
-            const inflight = this.#server.infer(request, this, load);
-            this.#admitted = true;
-            return inflight;
-          });
-        },
-        failed: (error) => this.fail(TritonError.from(error)),
-      }),
-    );
-  }
-
-  /** The client hung up. */
-  cancel(): void {
-    this.#ended = true;
-    this.#stages.cancel();
-    this.#answers.cancel();
-  }
-
-  respond(response: ModelInferResponse, final: boolean): void | Promise<void> {
-    if (this.#answers.busy) return this.#answers.defer(() => this.respond(response, final));
-    if (this.#ended) return undefined;
-    let room: void | Promise<void> = undefined;
-    this.#answers.encode(encodeGenerateEvent(response), {
-      done: (parts) => {
-        room = this.#send(parts, final);
-      },
-      failed: (error) => this.#endWith(TritonError.from(error)),
-    });
-    // While it is being encoded, the next one has to wait.
-    return this.#answers.busy ? this.#answers.defer(() => room) : room;
-  }
-
-  complete(): void {
-    if (this.#answers.busy) {
-      void this.#answers.defer(() => this.complete());
-    } else if (!this.#ended) {
-      this.#begin(200);
-      this.#end({ cancel: false });
-      this.#exchange.answer.end();
-    }
-  }
-
-  fail(error: TritonError): void {
-    if (this.#answers.busy) {
-      void this.#answers.defer(() => this.fail(error));
-    } else if (!this.#ended && this.#admitted) {
-      this.#endWith(error);
-    } else if (!this.#ended) {
-      this.#end({ cancel: false });
-      this.#exchange.answerError(error);
-    }
-  }
-
-  #send(parts: readonly Buffer[], final: boolean): void | Promise<void> {
-    this.#begin(200);
-    const { answer } = this.#exchange;
-    for (const part of parts.slice(0, -1)) void answer.send(part);
-    const last = parts.at(-1)!;
-    if (!final) return answer.send(last);
-    this.#end({ cancel: false });
-    answer.end(last);
-  }
-
-  #endWith(error: TritonError): void {
-    this.#begin(HTTP_STATUS[error.code]);
-    this.#end({ cancel: true });
-    this.#exchange.answer.end(encodeErrorEvent(error));
-  }
-
-  #begin(status: number): void {
-    if (this.#begun) return;
-    this.#begun = true;
-    this.#exchange.answer.begin(status, ['Content-Type', EVENT_STREAM]);
-  }
-
-  /** `cancel`: nobody wants the rest. */
-  #end({ cancel }: { readonly cancel: boolean }): void {
-    this.#ended = true;
-    if (cancel) this.#stages.cancel();
-    else this.#stages.end();
-  }
-}
+/** Triton sends a failure of the model as an event too, whatever the status. */
+const EVENTS: StreamFormat = {
+  contentType: 'text/event-stream; charset=utf-8',
+  encode: encodeGenerateEvent,
+  encodeError: encodeErrorEvent,
+};

@@ -4,12 +4,14 @@ import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import type { ResponseSink } from '../../core/response-sink.js';
-import { InferenceStatistics } from '../../core/statistics.js';
+import { InferenceStatistics } from '../../core/scheduler/statistics.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
+import type { PacedWork } from '../../pacing/paced-work.js';
+import { startPaced } from '../../pacing/paced-workers.js';
 import type { ServedCore } from '../served-core.js';
-import { HttpPort, type HttpPortOptions } from './http-port.js';
+import { HttpFrontend, type HttpFrontendOptions } from './http-frontend.js';
 import { HttpService, type HttpServiceOptions } from './http-service.js';
 
 const tensorSpec = (name: string): CompleteTensorSpec => ({
@@ -44,6 +46,7 @@ class FakeCore {
   readonly name = 'triton';
   readonly version = '1.2.3';
   readonly extensions = ['statistics'];
+  readonly routes = new Map();
   live = true;
   exiting = false;
   readonly waiting: Waiting[] = [];
@@ -67,11 +70,7 @@ class FakeCore {
   }
 
   resolve(name: string, version: string) {
-    return { config: this.modelConfig(name, version), load: 1 };
-  }
-
-  serves(): boolean {
-    return true;
+    return { config: this.modelConfig(name, version), load: 1, isServed: true };
   }
 
   modelMetadata(name: string, version: string) {
@@ -116,7 +115,7 @@ function respond({ request, sink }: Waiting): void {
 
 interface Started {
   readonly core: FakeCore;
-  readonly frontend: HttpPort;
+  readonly frontend: HttpFrontend;
   readonly port: number;
   readonly errors: string[];
   connect(): Promise<Client>;
@@ -137,8 +136,8 @@ function openPort({
   logger,
   maxInputSize = 1 << 26,
   ...options
-}: Omit<HttpServiceOptions, 'maxInputSize'> & HttpPortOptions & { readonly maxInputSize?: number }): HttpPort {
-  return new HttpPort(new HttpService({ ...options, maxInputSize }), { address, port, logger });
+}: Omit<HttpServiceOptions, 'maxInputSize'> & HttpFrontendOptions & { readonly maxInputSize?: number }): HttpFrontend {
+  return new HttpFrontend(new HttpService({ ...options, maxInputSize }), { address, port, logger });
 }
 
 async function start(maxInputSize?: number): Promise<Started> {
@@ -595,13 +594,16 @@ describe('what is no HTTP', () => {
     await client.ended();
   });
 
-  it('behind a good request does not cost that its answer', async () => {
+  it('behind a good request does not cost that its answer, and is told behind it', async () => {
     const { core, connect: connectTo } = await start();
     const client = await connectTo();
     client.send(Buffer.concat([infer('slow', 'a'), Buffer.from('garbage\r\n\r\n')]));
     await core.arrived(1);
     respond(core.waiting[0]!);
     expect((await client.answer()).body).toBe(answerOf('slow', 'a'));
+    const answer = await client.answer();
+    expect([answer.status, answer.headers.get('connection')]).toEqual([400, 'close']);
+    expect(answer.body).toContain('malformed HTTP request');
     await client.ended();
     expect(client.rest).toBe('');
   });
@@ -657,6 +659,18 @@ describe('the end', () => {
     await core.cancelled();
     await frontend.close();
     expect(client.rest).toBe('');
+  });
+
+  it('does not wait for the paced work of others in this thread', async () => {
+    const { frontend } = await start();
+    const endless = startPaced(
+      (function* (): PacedWork<void> {
+        for (;;) yield;
+      })(),
+      { done: () => fail('its end'), failed: fail },
+    );
+    await expect(frontend.close()).resolves.toBeUndefined();
+    endless!.cancel();
   });
 
   it('of a frontend that never started is at once', async () => {

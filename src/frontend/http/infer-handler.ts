@@ -1,14 +1,15 @@
 // POST …/infer: checks in Triton's order (server/src/http_server.cc, HandleInfer), decodes the body, hands the request
-// to the core, and writes what the core answers.
+// to the core, and writes the core's answer.
 
 import type { ResolvedModel } from '../../core/model-entry.js';
 import { TritonError } from '../../errors.js';
-import type { HttpHeaders } from '../../http1/http-exchange.js';
-import type { ModelInferResponse } from '../../model/exchange.js';
-import { startPaced } from '../../model/paced-workers.js';
+import type { BodyPlan, HttpExchange, HttpHeaders, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
+import { aloneInMemory, type ModelInferResponse } from '../../model/exchange.js';
+import type { PacedEnd } from '../../pacing/paced-workers.js';
 import {
   answerCoding,
   compressBody,
+  type ContentCoding,
   inflateBody,
   maxCompressedSize,
   REQUEST_CODINGS,
@@ -18,7 +19,6 @@ import {
   checkJsonSize,
   type CompleteInferRequest,
   decodeInferRequest,
-  type InferBody,
 } from '../../protocol/http/decode-infer-request.js';
 import {
   byteLengthOf,
@@ -26,123 +26,186 @@ import {
   encodeInferResponse,
 } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
-import type { KnownHeaders } from '../../protocol/http/known-headers.js';
-import { largeMemory } from '../../sockets/large-memory.js';
-import { completeRequest, type InferOptions } from '../complete-request.js';
-import { Inference } from '../inference.js';
-import type { BinaryFraming } from './binary-framing.js';
-import { headerTexts, type HttpExchange } from './http-exchange.js';
-import type { PendingWork } from './pending-work.js';
-import { MAX_BODY_BYTES, receiveBody, TRY_AGAIN } from './receive-body.js';
-import type { Route } from './routes.js';
+import type { RequestForm } from '../../protocol/request-form.js';
+import { completeRequest, type RequestRules } from '../complete-request.js';
+import { type AnswerWriter, Inference, type Stages } from '../inference.js';
+import { readBody } from '../read-body.js';
+import { answerError, TRY_AGAIN } from './answers.js';
+import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
+import { type EndpointLoad, endpointLoad } from './endpoint-load.js';
+import { headerTexts } from './header-texts.js';
 
-export interface InferHandlerOptions extends InferOptions {
-  /** Largest JSON part of a request in bytes, and largest compressed request once it is inflated. */
-  readonly maxInputSize: number;
-  /** Requests that are being decoded, and answers that are being encoded. */
-  readonly pending: PendingWork;
-  /** How messages with binary tensors say where their JSON ends. */
-  readonly framing: BinaryFraming;
-  /** Headers of binary requests that need not be parsed again. */
-  readonly known: KnownHeaders;
+/** Bodies beyond this size are refused, whatever they contain. */
+const MAX_BODY_BYTES = 2 ** 31;
+
+/** What the headers of a request tell about its body and its answer. */
+interface InferHead {
+  readonly coding: ContentCoding;
+  readonly answerCoding: ContentCoding;
+  /** The length of the JSON, as the header gives it; undefined without the header. */
+  readonly headerLength: string | undefined;
+  /** Limit for the body as it arrives, which may be compressed. */
+  readonly limit: number;
+  /** The length of the JSON, at whose end the binary tensors begin; undefined if the head alone does not give it. */
+  readonly jsonLength: number | undefined;
+  readonly endpointLoad: EndpointLoad | undefined;
 }
 
-/** Throws what is wrong before the body is read; everything later is answered. */
-export function handleInfer(exchange: HttpExchange, route: Route, options: InferHandlerOptions): void {
-  const { server, maxInputSize, known } = options;
-  const { request } = exchange;
-  const resolve = () => {
-    const model = server.resolve(route.model, route.version);
+/** What all requests with one head have in common. */
+interface InferSurroundings {
+  readonly context: EndpointContext;
+  readonly target: EndpointTarget;
+  readonly rules: RequestRules<RequestForm<CompleteInferRequest>>;
+}
+
+/** The handler throws errors in the head before the body is read. It answers everything later itself. */
+export function inferHandler(request: HttpRequest, target: EndpointTarget, context: EndpointContext): ServeRequest {
+  const { server, forwarding } = context;
+  let model: ResolvedModel;
+  const find = () => {
+    model = server.resolve(target.model, target.version);
     if (!model.config.decoupled) return model;
     throw new TritonError('UNSUPPORTED', "HTTP end point doesn't support models with decoupled transaction policy");
   };
-  // Asked for its refusals: the model may be another one when the body is here.
-  resolve();
-  let coding;
-  try {
-    coding = requestCoding(request.header('content-encoding'));
-  } catch (error) {
-    exchange.answerError(TritonError.from(error), ['Accept-Encoding', REQUEST_CODINGS]);
-    return;
-  }
-  const headerLength = options.framing.headerLength(request);
-  const received = (body: Buffer) => {
-    run(exchange, { modelVersion: route.version, body, headerLength, maxInputSize, known, resolve }, options);
+  const resolve = () => (model.isServed ? model : find());
+  const rules = { server, forwarding, protocol: 'HTTP', texts: headerTexts, resolve } as const;
+  const surroundings: InferSurroundings = { context, target, rules };
+  let head: InferHead | undefined;
+  return (exchange) => {
+    // Called for its refusals only. Another model may have replaced this one when the body is here.
+    find();
+    if (head === undefined) {
+      let coding;
+      try {
+        coding = requestCoding(request.header('content-encoding'));
+      } catch (error) {
+        answerError(exchange, error, ['Accept-Encoding', REQUEST_CODINGS]);
+        return;
+      }
+      head = readHead(request, coding, context);
+    }
+    exchange.receiveBody(new InferRequest(exchange, head, surroundings));
   };
-  if (coding !== 'identity') {
-    receiveBody(exchange, { limit: maxCompressedSize(maxInputSize) }, (compressed) => {
-      const hold = (bytes: number) => request.hold(bytes);
-      inflateBody(compressed, { maxSize: Math.min(maxInputSize, request.largestBody), hold }).then(
-        received,
-        (thrown: unknown) => {
-          const error = TritonError.from(thrown);
-          exchange.answerError(error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
-        },
-      );
-    });
-    return;
-  }
+}
+
+/** Reads the headers. Throws the error in them, if any. */
+function readHead(request: HttpRequest, coding: ContentCoding, { framing, maxInputSize }: EndpointContext): InferHead {
+  const headerLength = framing.headerLength(request);
   const length = request.bodyLength;
-  let tensorsAt = 0;
-  if (length !== undefined && length <= MAX_BODY_BYTES) {
-    tensorsAt = parseHeaderLength(headerLength, length);
-    checkJsonSize(tensorsAt, maxInputSize);
+  const isPlain = coding === 'identity';
+  let jsonLength: number | undefined;
+  if (isPlain && length !== undefined && length <= MAX_BODY_BYTES) {
+    jsonLength = parseHeaderLength(headerLength, length);
+    checkJsonSize(jsonLength, maxInputSize);
   }
-  // Of a chunked body without binary data everything is JSON.
-  const limit = length === undefined && headerLength === undefined ? maxInputSize : MAX_BODY_BYTES;
-  receiveBody(exchange, { limit, tensorsAt }, received);
-}
-
-interface ReceivedRequest extends InferBody {
-  readonly resolve: () => ResolvedModel;
-}
-
-function run(exchange: HttpExchange, received: ReceivedRequest, options: InferHandlerOptions): void {
-  const { request, answer } = exchange;
-  if (answer.aborted) return;
-  const { server, forwarding, pending } = options;
-  const inference = new Inference<CompleteInferRequest>(server, {
-    write(response, { binaryOutputs }, stages) {
-      const encoding = pending.during(encodeInferResponse(response, binaryOutputs));
-      stages.begin(() =>
-        startPaced(encoding, {
-          done(encoded) {
-            stages.end();
-            compress(exchange, encoded, response.memory, options);
-          },
-          failed: (error) => exchange.answerError(TritonError.from(error)),
-        }),
-      );
-    },
-    fail: (error) => exchange.answerError(error),
-  });
-  const rules = { server, forwarding, protocol: 'HTTP', texts: headerTexts, resolve: received.resolve } as const;
-  inference.begin(pending.during(completeRequest(decodeInferRequest(received), request, rules)));
-  answer.onAbort(() => inference.cancel());
-}
-
-function compress(
-  exchange: HttpExchange,
-  encoded: EncodedInferResponse,
-  memory: ModelInferResponse['memory'],
-  { pending, framing }: InferHandlerOptions,
-): void {
-  const answer = ({ headerLength, parts, contentLength }: EncodedInferResponse, further: HttpHeaders = []) => {
-    const type = headerLength === undefined ? JSON_ANSWER : framing.answerHeaders(headerLength);
-    exchange.answer.respond(200, [...type, 'Content-Length', String(contentLength), ...further], parts);
+  // A chunked body without binary data is all JSON.
+  const isJson = length === undefined && headerLength === undefined;
+  return {
+    coding,
+    answerCoding: answerCoding(request.header('accept-encoding')),
+    headerLength,
+    limit: !isPlain ? maxCompressedSize(maxInputSize) : isJson ? maxInputSize : MAX_BODY_BYTES,
+    jsonLength,
+    endpointLoad: endpointLoad(request),
   };
-  const coding = answerCoding(exchange.request.header('accept-encoding'));
-  if (coding === 'identity') {
-    if (memory !== undefined) largeMemory.lend(memory, encoded.parts);
-    answer(encoded);
-    return;
+}
+
+/** One request, from the arrival of its body to its answer. */
+class InferRequest implements BodyPlan, AnswerWriter<CompleteInferRequest>, PacedEnd<EncodedInferResponse> {
+  readonly limit: number;
+  readonly alignedAt: number;
+  readonly #exchange: HttpExchange;
+  readonly #head: InferHead;
+  readonly #surroundings: InferSurroundings;
+  #stages: Stages | undefined;
+  /** The memory of the answer, which the connection may reuse. */
+  #memory: ModelInferResponse['memory'];
+
+  constructor(exchange: HttpExchange, head: InferHead, surroundings: InferSurroundings) {
+    this.limit = head.limit;
+    this.alignedAt = head.jsonLength ?? 0;
+    this.#exchange = exchange;
+    this.#head = head;
+    this.#surroundings = surroundings;
   }
-  const done = pending.begin();
-  compressBody(encoded.parts, coding, (parts) => {
-    if (parts === undefined) answer(encoded);
-    else answer({ ...encoded, parts, contentLength: byteLengthOf(parts) }, ['Content-Encoding', coding]);
-    done();
-  });
+
+  onBody(body: Buffer): void {
+    if (this.#head.coding === 'identity') this.#run(aloneInMemory(body));
+    else this.#inflate(body);
+  }
+
+  #inflate(compressed: Buffer): void {
+    const exchange = this.#exchange;
+    const { maxInputSize } = this.#surroundings.context;
+    const hold = (bytes: number) => exchange.hold(bytes);
+    inflateBody(compressed, { maxSize: Math.min(maxInputSize, exchange.largestBody), hold }).then(
+      (body) => this.#run(body),
+      (thrown: unknown) => {
+        const error = TritonError.from(thrown);
+        answerError(exchange, error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
+      },
+    );
+  }
+
+  #run(body: Buffer): void {
+    const exchange = this.#exchange;
+    if (exchange.aborted) return;
+    const { target, context, rules } = this.#surroundings;
+    const { maxInputSize, known, server } = context;
+    const { headerLength } = this.#head;
+    // A body that came through somebody else's server may have another length than its head says.
+    const jsonLength = body.length === exchange.request.bodyLength ? this.#head.jsonLength : undefined;
+    const inference = new Inference<CompleteInferRequest>(server, this);
+    const given = { modelVersion: target.version, body, headerLength, jsonLength, maxInputSize, known };
+    const decoding = decodeInferRequest(given);
+    inference.start(readBody(body, completeRequest(decoding, exchange.request, rules)));
+    exchange.onAbort(() => inference.cancel());
+  }
+
+  // For the inference.
+
+  write(response: ModelInferResponse, { binaryOutputs }: CompleteInferRequest, stages: Stages): void {
+    this.#stages = stages;
+    this.#memory = response.memory;
+    stages.pace(encodeInferResponse(response, binaryOutputs), this);
+  }
+
+  fail(error: TritonError): void {
+    answerError(this.#exchange, error);
+  }
+
+  // For the encoding.
+
+  done(encoded: EncodedInferResponse): void {
+    this.#stages!.end();
+    const coding = this.#head.answerCoding;
+    if (coding === 'identity') {
+      this.#exchange.reusable = this.#memory;
+      this.#answer(encoded);
+    } else {
+      this.#compress(encoded, coding);
+    }
+  }
+
+  failed(error: unknown): void {
+    answerError(this.#exchange, error);
+  }
+
+  #compress(encoded: EncodedInferResponse, coding: Exclude<ContentCoding, 'identity'>): void {
+    const cancel = compressBody(encoded.parts, coding, (parts) => {
+      if (parts === undefined) this.#answer(encoded);
+      else this.#answer({ ...encoded, parts, contentLength: byteLengthOf(parts) }, ['Content-Encoding', coding]);
+    });
+    if (cancel !== undefined) this.#exchange.onAbort(cancel);
+  }
+
+  #answer({ headerLength, parts, contentLength }: EncodedInferResponse, further: HttpHeaders = []): void {
+    const { context, target } = this.#surroundings;
+    const { framing, server } = context;
+    const load = this.#head.endpointLoad?.(server, target.model) ?? [];
+    const type = headerLength === undefined ? JSON_ANSWER : framing.answerHeaders(headerLength);
+    this.#exchange.respond(200, [...type, 'Content-Length', String(contentLength), ...further, ...load], parts);
+  }
 }
 
 const JSON_ANSWER: HttpHeaders = ['Content-Type', 'application/json'];

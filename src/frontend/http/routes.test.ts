@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { ENDPOINTS } from './endpoints.js';
 import { matchRoute } from './routes.js';
 
 describe('a path is found', () => {
@@ -45,6 +46,15 @@ describe('a path is found', () => {
 });
 
 it.each([
+  ['%20', ' '],
+  ['%20%09%0A', ' \t\n'],
+  ['relo%61d', 'relo%61d'],
+  ['a%20b', 'a%20b'],
+])('the name %j of a model to load is %j: only blank names are decoded', (name, model) => {
+  expect(matchRoute(`/v2/repository/models/${name}/load`)).toMatchObject({ endpoint: 'model load', model });
+});
+
+it.each([
   '/',
   '*',
   '',
@@ -57,7 +67,7 @@ it.each([
   '/v2/health/',
   '/v2/health/live/',
   '/v2/health/live;x=1',
-  '/v2/models',
+
   '/v2/models/',
   '/v2/models//',
   '/v2/models//infer',
@@ -120,9 +130,9 @@ it('a path of shared memory names the region', () => {
 });
 
 it('an endpoint knows its methods', () => {
-  expect(matchRoute('/v2/models/m/infer')!.methods).toEqual(['POST']);
-  expect(matchRoute('/v2/models/m')!.methods).toEqual(['GET']);
-  expect(matchRoute('/v2/logging')!.methods).toEqual(['GET', 'POST']);
-  expect(matchRoute('/v2/systemsharedmemory/status')!.methods).toEqual(['GET']);
-  expect(matchRoute('/v2/systemsharedmemory/register')!.methods).toEqual(['POST']);
+  expect(ENDPOINTS[matchRoute('/v2/models/m/infer')!.endpoint].methods).toEqual(['POST']);
+  expect(ENDPOINTS[matchRoute('/v2/models/m')!.endpoint].methods).toEqual(['GET']);
+  expect(ENDPOINTS[matchRoute('/v2/logging')!.endpoint].methods).toEqual(['GET', 'POST']);
+  expect(ENDPOINTS[matchRoute('/v2/systemsharedmemory/status')!.endpoint].methods).toEqual(['GET']);
+  expect(ENDPOINTS[matchRoute('/v2/systemsharedmemory/register')!.endpoint].methods).toEqual(['POST']);
 });

@@ -1,64 +1,21 @@
-// Which endpoint a request target means. Paths are compared as they came, as Triton does: case counts, nothing is
-// percent-decoded, a trailing slash is another path, the query is ignored.
+// Finds the endpoint for a request target. Paths are compared as they came, as Triton does: case counts, nothing is
+// percent-decoded, a trailing slash is another path, the query is ignored. Only a name that is nothing but white space is decoded,
+// because clients cannot send it in another way.
 
-import type { Category } from '../restricted-features.js';
-
-const GET = ['GET'];
-const POST = ['POST'];
-const GET_OR_POST = ['GET', 'POST'];
-
-/** The endpoints with their methods, and the categories by which they can be restricted (Triton's restricted_features.h). */
-export const ENDPOINTS = {
-  'server metadata': { methods: GET, category: 'metadata' },
-  live: { methods: GET, category: 'health' },
-  ready: { methods: GET, category: 'health' },
-  'model metadata': { methods: GET, category: 'metadata' },
-  'model ready': { methods: GET, category: 'health' },
-  'model config': { methods: GET, category: 'model-config' },
-  statistics: { methods: GET, category: 'statistics' },
-  infer: { methods: POST, category: 'inference' },
-  generate: { methods: POST, category: 'inference' },
-  'generate stream': { methods: POST, category: 'inference' },
-  trace: { methods: GET_OR_POST, category: 'trace' },
-  logging: { methods: GET_OR_POST, category: 'logging' },
-  'repository index': { methods: POST, category: 'model-repository' },
-  'model load': { methods: POST, category: 'model-repository' },
-  'model unload': { methods: POST, category: 'model-repository' },
-  'system shared memory status': { methods: GET, category: 'shared-memory' },
-  'system shared memory register': { methods: POST, category: 'shared-memory' },
-  'system shared memory unregister': { methods: POST, category: 'shared-memory' },
-  'cuda shared memory status': { methods: GET, category: 'shared-memory' },
-  'cuda shared memory register': { methods: POST, category: 'shared-memory' },
-  'cuda shared memory unregister': { methods: POST, category: 'shared-memory' },
-} as const satisfies Readonly<Record<string, { readonly methods: readonly string[]; readonly category: Category }>>;
-
-export type Endpoint = keyof typeof ENDPOINTS;
-export type SharedMemoryEndpoint = Extract<Endpoint, `${string} shared memory ${string}`>;
-
-export interface Route {
-  readonly endpoint: Endpoint;
-  readonly methods: readonly string[];
-  readonly category: Category;
-  /** '' for endpoints that are about no model, and for statistics of all. */
-  readonly model: string;
-  /** Digits, or '' for the latest. */
-  readonly version: string;
-  /** Of a model repository, where the path names one. */
-  readonly repository?: string | undefined;
-  /** Of shared memory, where the path names one. */
-  readonly region?: string | undefined;
-}
+import type { Endpoint, Route } from './endpoints.js';
 
 const EXACT: ReadonlyMap<string, Route> = new Map([
   ['/v2', routeTo('server metadata')],
+  ['/openapi.json', routeTo('openapi')],
   ['/v2/health/live', routeTo('live')],
   ['/v2/health/ready', routeTo('ready')],
+  ['/v2/models', routeTo('model list')],
   ['/v2/models/stats', routeTo('statistics')],
   ['/v2/logging', routeTo('logging')],
   ['/v2/trace/setting', routeTo('trace')],
 ]);
 
-/** By what follows the name and the version of a model. */
+/** Endpoints by the end of the path, behind the name and the version of a model. */
 const MODEL_ACTIONS: ReadonlyMap<string, Endpoint> = new Map([
   ['infer', 'infer'],
   ['generate', 'generate'],
@@ -73,7 +30,10 @@ const VERSIONS = 'versions/';
 const REPOSITORY = /^\/v2\/repository(?:\/([^/]+))?\/(?:index|models\/([^/]+)\/(load|unload))$/;
 const SHARED_MEMORY = /^\/v2\/(system|cuda)sharedmemory(?:\/region\/([^/]+))?\/(status|register|unregister)$/;
 
-/** Undefined when there is no such path. */
+/** White space, percent-encoded. */
+const BLANK = /^(?:%20|%09|%0[a-d])+$/i;
+
+/** Returns undefined for an unknown path. */
 export function matchRoute(target: string): Route | undefined {
   const path = pathOf(target);
   if (path.startsWith(MODELS)) return EXACT.get(path) ?? matchModelRoute(path);
@@ -87,20 +47,20 @@ function matchRepositoryRoute(path: string): Route | undefined {
   if (match === null) return undefined;
   const [, repository, model, action] = match;
   if (model === undefined) return { ...routeTo('repository index'), repository };
-  return { ...routeTo(action === 'load' ? 'model load' : 'model unload', model), repository };
+  const name = BLANK.test(model) ? decodeURIComponent(model) : model;
+  return { ...routeTo(action === 'load' ? 'model load' : 'model unload', name), repository };
 }
 
 function matchSharedMemoryRoute(path: string): Route | undefined {
   const match = SHARED_MEMORY.exec(path);
   if (match === null) return undefined;
   const [, kind, region, action] = match;
-  return { ...routeTo(`${kind} shared memory ${action}` as SharedMemoryEndpoint), region };
+  return { ...routeTo(`${kind as 'system'} shared memory ${action as 'status'}`), region };
 }
 
-/** The route to an endpoint, whichever path led there. */
+/** The route to an endpoint, by whichever path. */
 export function routeTo(endpoint: Endpoint, model = '', version = ''): Route {
-  const { methods, category } = ENDPOINTS[endpoint];
-  return { endpoint, methods, category, model, version };
+  return { endpoint, model, version };
 }
 
 /** The path of a request target, which may be a whole URL (RFC 9112, section 3.2.2), without its query. */

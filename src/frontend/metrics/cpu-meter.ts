@@ -1,22 +1,22 @@
-// The machine's processors and memory as Triton shows them, read from /proc when someone asks and the last reading is
-// old enough: utilisation is that of the time between two readings.
+// The machine's processors and memory as Triton shows them. They are read from /proc when someone asks and the last reading is
+// old enough. Utilisation is that of the time between two readings.
 
 import { readFileSync } from 'node:fs';
 
 export interface CpuUsage {
-  /** Of all processors together, 0 … 1, since the reading before; 0 at first. */
+  /** Utilisation of all processors together, 0 … 1, since the last reading; 0 at first. */
   readonly utilization: number;
   readonly memoryTotalBytes: number;
   readonly memoryUsedBytes: number;
 }
 
-/** Processor time since the machine's start, in whatever unit the kernel counts. */
+/** Processor time since the machine's start, in the kernel's unit. */
 export interface CpuTime {
   readonly total: number;
   readonly idle: number;
 }
 
-/** What /proc/stat and /proc/meminfo say. */
+/** The content of /proc/stat and /proc/meminfo. */
 export interface ProcFiles {
   readonly stat: string;
   readonly meminfo: string;
@@ -34,7 +34,7 @@ export class CpuMeter {
     this.#read = read;
   }
 
-  /** `now` in milliseconds of a monotonic clock. Undefined where there is no /proc. */
+  /** `now` is in milliseconds of a monotonic clock. Returns undefined on machines without /proc. */
   usage(now: number): CpuUsage | undefined {
     if (now - this.#readAt < this.#intervalMs) return this.#usage;
     this.#readAt = now;
@@ -66,7 +66,7 @@ function readProc(): ProcFiles {
   return { stat: readFileSync('/proc/stat', 'utf8'), meminfo: readFileSync('/proc/meminfo', 'utf8') };
 }
 
-/** Of the line for all processors: user, nice, system, idle, iowait, irq, softirq, steal; what guests had is in user and nice. */
+/** Reads the line for all processors: user, nice, system, idle, iowait, irq, softirq, steal. User and nice include the guests' time. */
 export function parseCpuTime(stat: string): CpuTime | undefined {
   const line = /^cpu +((?:\d+ ?)+)$/m.exec(stat)?.[1];
   if (line === undefined) return undefined;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { servedModel } from '../../../test/support/served-models.js';
-import { counter, gauge, histogram, type Metric, type SeriesUpdate } from '../../model/metrics.js';
+import { counter, gauge, histogram, type Metric, type SeriesUpdate } from '../../observability/metrics.js';
 import { customFamilies } from './custom-families.js';
-import type { MeasuredModel } from './measured-metrics.js';
+import type { MeasuredModel } from '../measured-metrics.js';
 import { prometheusText } from './prometheus-text.js';
 
 const tokens = counter({ name: 'chat_tokens_total', help: 'Tokens.', labels: ['zone', 'kind'] });

@@ -1,9 +1,15 @@
 // The metrics that callables record, as families: one per name, with the series of every model that has it.
 
 import { sameMetric } from '../../core/metrics/custom-metrics.js';
-import type { Metric } from '../../model/metrics.js';
-import { type MeasuredModel, modelLabels } from './measured-metrics.js';
-import type { HistogramSeries, Labels, MetricFamily, ValueSeries } from './prometheus-text.js';
+import type { Metric } from '../../observability/metrics.js';
+import type { MeasuredModel } from '../measured-metrics.js';
+import {
+  type HistogramSeries,
+  type Labels,
+  type MetricFamily,
+  type ValueSeries,
+  modelLabels,
+} from './prometheus-text.js';
 
 interface Gathered {
   readonly metric: Metric;
@@ -14,7 +20,7 @@ interface Gathered {
 export interface CustomFamilies {
   /** By name. */
   readonly families: readonly MetricFamily[];
-  /** What is not shown and why. */
+  /** Why some metrics are not shown. */
   readonly problems: readonly string[];
 }
 

@@ -1,16 +1,16 @@
-// How late the event loop of this thread is, as a histogram that only grows: a timer every 20 milliseconds tells by how
-// much it was late. perf_hooks' monitor samples the same at less cost, but does not hand out its buckets, and loses
-// the sample that is under way whenever it is read and reset.
+// How late the event loop of this thread is, as a histogram that only grows. A timer every 20 milliseconds measures its own
+// delay. perf_hooks' monitor samples the same at less cost, but does not give out its buckets. It also loses the sample under way
+// whenever it is read and reset.
 
 import { Histogram } from '../../core/metrics/histogram.js';
 
 export const SAMPLING_MS = 20;
 
-/** Upper bounds in seconds. Node's timers are up to a millisecond late by themselves. */
+/** Upper bounds in seconds. Node's timers are up to a millisecond late anyway. */
 const LAG_BOUNDS = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5];
 
 export class EventLoopLag {
-  /** Seconds, of everything since the start. */
+  /** Delays in seconds, since the start. */
   readonly histogram = new Histogram(LAG_BOUNDS);
   #timer: NodeJS.Timeout | undefined;
 
@@ -22,7 +22,7 @@ export class EventLoopLag {
       this.histogram.observe(Math.max(0, now - before - SAMPLING_MS) / 1000);
       before = now;
     }, SAMPLING_MS);
-    // Measuring is no reason to stay alive.
+    // The measurement must not keep the process alive.
     this.#timer.unref();
   }
 

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import { ManualInstance } from '../../../test/support/scheduler-harness.js';
 import { InferenceServer } from '../../core/inference-server.js';
-import { gauge } from '../../model/metrics.js';
+import { gauge } from '../../observability/metrics.js';
 import { completeModelConfig } from '../../model/complete-model.js';
 import { MetricsReport } from './metrics-report.js';
 
@@ -47,12 +47,12 @@ describe('the report of all metrics', () => {
     expect(text).toContain('# TYPE tstriton_event_loop_lag_seconds histogram\n');
   });
 
-  it.runIf(process.platform === 'linux')('has the machine only when that is allowed', () => {
+  it.runIf(process.platform === 'linux')('has the machine only when that is allowed', async () => {
     expect(start().report.text()).toContain('nv_cpu_memory_total_bytes ');
     expect(start({ cpu: false }).report.text()).not.toContain('nv_cpu');
   });
 
-  it('tells the log once what it cannot show', () => {
+  it('tells the log once what it cannot show', async () => {
     const { report, entry, warnings } = start();
     entry.serve({ instances: [new ManualInstance()] });
     const { custom } = entry.model.statistics;

@@ -1,8 +1,7 @@
-// All metrics of a server as text. Everything is gathered when it is asked for; only the event loop's lag is sampled
-// all the time.
+// All metrics of a server as text. Each report gathers its figures anew. Only the event loop's lag is sampled all the time.
 
-import type { InferenceServer } from '../../core/inference-server.js';
-import type { Logger } from '../../model/logger.js';
+import type { Logger } from '../../observability/logger.js';
+import type { ServedCore } from '../served-core.js';
 import { CpuMeter } from './cpu-meter.js';
 import { customFamilies } from './custom-families.js';
 import { EventLoopLag } from './event-loop-lag.js';
@@ -18,7 +17,7 @@ export interface MetricsOptions extends TritonMetricsOptions {
 }
 
 export interface MetricsReportOptions extends MetricsOptions {
-  readonly server: Pick<InferenceServer, 'repository' | 'cache'>;
+  readonly server: Pick<ServedCore, 'measure'>;
   readonly logger: Logger;
   /** Open connections by protocol. Default: none are shown. */
   readonly connections?: () => readonly (readonly [protocol: string, count: number])[];
@@ -29,7 +28,7 @@ export class MetricsReport {
   readonly #options: MetricsReportOptions;
   readonly #lag = new EventLoopLag();
   readonly #cpu: CpuMeter | undefined;
-  /** Problems that the log has told of. */
+  /** Problems that the log has already reported. */
   readonly #told = new Set<string>();
 
   constructor(options: MetricsReportOptions) {
@@ -37,7 +36,7 @@ export class MetricsReport {
     this.#cpu = options.cpu ? new CpuMeter(options.intervalMs) : undefined;
   }
 
-  /** From here on lag and utilisation count. */
+  /** Starts the count of lag and utilisation. */
   start(): void {
     this.#lag.start();
     this.#cpu?.usage(performance.now());
@@ -49,12 +48,13 @@ export class MetricsReport {
 
   text(): string {
     const { server, connections = () => [] } = this.#options;
-    const models = server.repository.loadedModels();
+    const measured = server.measure();
+    const { models } = measured;
     const cpu = this.#cpu?.usage(performance.now());
     const custom = customFamilies(models);
     for (const problem of custom.problems) this.#tell(problem);
     return prometheusText([
-      ...tritonFamilies({ models, cache: server.cache }, cpu, this.#options),
+      ...tritonFamilies(measured, cpu, this.#options),
       ...tstritonFamilies(models, { eventLoopLag: this.#lag.histogram, connections: connections() }),
       ...custom.families,
     ]);

@@ -1,11 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
 
-import { HttpPort } from '../http/http-port.js';
+import { HttpFrontend } from '../http/http-frontend.js';
 import { MetricsService } from './metrics-service.js';
 import { PROMETHEUS_CONTENT_TYPE } from './prometheus-text.js';
 
 describe('the port', () => {
-  let frontend: HttpPort | undefined;
+  let frontend: HttpFrontend | undefined;
   let running = false;
   afterEach(() => frontend?.close());
 
@@ -18,7 +18,7 @@ describe('the port', () => {
       stop: () => void (running = false),
     };
     const logger = { error: nothing, warn: nothing, info: nothing, verbose: nothing };
-    frontend = new HttpPort(new MetricsService(report), { address: '127.0.0.1', port: 0, logger });
+    frontend = new HttpFrontend(new MetricsService(report), { address: '127.0.0.1', port: 0, logger });
     return `http://127.0.0.1:${await frontend.start()}`;
   }
 

@@ -1,12 +1,12 @@
 // The metrics port: GET /metrics for Prometheus.
 
-import { TritonError } from '../../errors.js';
-import type { HttpExchange } from '../http/http-exchange.js';
-import type { PortService } from '../http/http-port.js';
+import type { HttpExchange, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
+import { answerBody, answerError, answerJson } from '../http/answers.js';
+import type { PortService } from '../http/http-frontend.js';
 import type { Later } from '../served-core.js';
 import type { MetricsReport } from './metrics-report.js';
 
-/** The metrics of a server as a frontend sees them. */
+/** The server's metrics, as frontends see them. */
 export interface MetricsText {
   readonly contentType: string;
   text(): Later<string>;
@@ -33,22 +33,19 @@ export class MetricsService implements PortService {
     this.#report.stop();
   }
 
-  answer(exchange: HttpExchange): void {
-    const { method, target } = exchange.request;
+  handler({ method, target }: HttpRequest): ServeRequest {
     if (method !== 'GET') {
-      exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', 'GET']);
-    } else if (!METRICS_PATH.test(target)) {
-      exchange.answerJson(404, { error: 'Not Found' });
-    } else {
-      answerMetrics(exchange, this.#report);
+      return (exchange) => answerJson(exchange, 405, { error: 'Method Not Allowed' }, ['Allow', 'GET']);
     }
+    if (!METRICS_PATH.test(target)) return (exchange) => answerJson(exchange, 404, { error: 'Not Found' });
+    return (exchange) => answerMetrics(exchange, this.#report);
   }
 }
 
 /** Answers with the metrics as they are now. */
 export function answerMetrics(exchange: HttpExchange, report: MetricsText): void {
   Promise.resolve(report.text()).then(
-    (text) => exchange.answerBody(200, report.contentType, Buffer.from(text)),
-    (error: unknown) => exchange.answerError(TritonError.from(error)),
+    (text) => answerBody(exchange, report.contentType, Buffer.from(text)),
+    (error: unknown) => answerError(exchange, error),
   );
 }

@@ -3,7 +3,7 @@
 
 import type { Histogram } from '../../core/metrics/histogram.js';
 
-// What a scrape finds: families of series, gathered anew for every scrape.
+// The content of a scrape: families of series, gathered anew for each scrape.
 
 /** Pairs of name and value, in the order of the names. */
 export type Labels = readonly (readonly [name: string, value: string])[];
@@ -91,7 +91,7 @@ function labelsText(labels: Labels): string {
   return labels.map(([name, value]) => `${name}="${value.replace(/[\\"\n]/g, escaped)}"`).join(',');
 }
 
-// Behind all others, as Triton has it.
+// The label goes behind all others, as in Triton.
 function withLabel(labels: string, name: string, value: number): string {
   return `${labels === '' ? '' : `${labels},`}${name}="${numberText(value)}"`;
 }
@@ -103,4 +103,16 @@ function numberText(value: number): string {
 
 function escaped(char: string): string {
   return char === '\n' ? '\\n' : `\\${char}`;
+}
+
+/** The labels of a version of a model. */
+export function modelLabels({
+  config,
+}: {
+  readonly config: { readonly name: string; readonly version: number };
+}): Labels {
+  return [
+    ['model', config.name],
+    ['version', String(config.version)],
+  ];
 }

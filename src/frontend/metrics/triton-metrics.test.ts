@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { familyLines, servedModel, statisticsAfterWork } from '../../../test/support/served-models.js';
-import { InferenceStatistics } from '../../core/statistics.js';
+import { InferenceStatistics } from '../../core/scheduler/statistics.js';
 import { prometheusText } from './prometheus-text.js';
-import type { MeasuredMetrics } from './measured-metrics.js';
+import type { MeasuredMetrics } from '../measured-metrics.js';
 import { tritonFamilies, type TritonMetricsOptions } from './triton-metrics.js';
 
 const DEFAULTS: TritonMetricsOptions = { counterLatencies: true, histogramLatencies: false };
@@ -147,7 +147,8 @@ describe('the metrics of the response cache', () => {
 describe('the time to the first response', () => {
   const statistics = new InferenceStatistics();
   for (const milliseconds of [50, 100, 300, 1999, 6000]) statistics.recordFirstResponse(milliseconds);
-  const models = [servedModel('stream', { decoupled: true, statistics }), servedModel('plain')];
+  const models = [servedModel('stream', { decoupled: true, statistics })];
+  const plain = servedModel('plain', { statistics: statisticsAfterWork() });
 
   it("is a histogram of decoupled models with Triton's buckets, in milliseconds", () => {
     expect(
@@ -165,9 +166,18 @@ describe('the time to the first response', () => {
     ]);
   });
 
-  it('is absent unless asked for, and without decoupled models', () => {
-    expect(text({ models })).not.toContain('first_response');
-    expect(text({ models: [servedModel('plain')] }, { histogramLatencies: true })).not.toContain('first_response');
+  it('of ordinary models is that to their only response', () => {
+    const lines = familyLines(
+      text({ models: [plain] }, { histogramLatencies: true }),
+      'nv_inference_first_response_histogram_ms',
+    );
+    expect(lines).toContain('nv_inference_first_response_histogram_ms_count{model="plain",version="1"} 2');
+    expect(lines).toContain('nv_inference_first_response_histogram_ms_sum{model="plain",version="1"} 22');
+    expect(lines).toContain('nv_inference_first_response_histogram_ms_bucket{model="plain",version="1",le="100"} 2');
+  });
+
+  it('is absent unless asked for', () => {
+    expect(text({ models: [...models, plain] })).not.toContain('first_response');
   });
 });
 

@@ -1,21 +1,21 @@
-// The metrics of Triton, under its names, with its help texts and in its order: counters, gauges, histograms, summaries.
-// Absent, as in a Triton without a GPU: GPU, energy and pinned memory.
+// The metrics of Triton, under its names, with its help texts and in its order: counters, gauges, histograms, summaries. GPU,
+// energy and pinned memory are absent, as in a Triton without a GPU.
 
 import type { LatencySummaries } from '../../core/metrics/latency-summaries.js';
 import type { Summary } from '../../core/metrics/summary.js';
-import { type Duration, FAILURE_REASONS, type InferenceStatistics } from '../../core/statistics.js';
+import { type Duration, FAILURE_REASONS, type InferenceStatistics } from '../../core/scheduler/statistics.js';
 import type { CpuUsage } from './cpu-meter.js';
-import { type MeasuredMetrics, type MeasuredModel, modelLabels } from './measured-metrics.js';
-import type { HistogramSeries, MetricFamily, ValueSeries } from './prometheus-text.js';
+import type { MeasuredMetrics, MeasuredModel } from '../measured-metrics.js';
+import { type HistogramSeries, type MetricFamily, type ValueSeries, modelLabels } from './prometheus-text.js';
 
 export interface TritonMetricsOptions {
-  /** Counters of durations. */
+  /** Whether counters of durations are shown. */
   readonly counterLatencies: boolean;
-  /** The histogram of times to the first response. */
+  /** Whether the histogram of times to the first response is shown. */
   readonly histogramLatencies: boolean;
 }
 
-/** `cpu`: undefined where it cannot be told or is not to be. */
+/** `cpu` is undefined where it is unknown or switched off. */
 export function tritonFamilies(
   { models, cache }: MeasuredMetrics,
   cpu: CpuUsage | undefined,
@@ -35,7 +35,7 @@ export function tritonFamilies(
     gauge('nv_cpu_memory_used_bytes', 'CPU used memory (RAM), in bytes', cpu?.memoryUsedBytes),
     ...cacheGauges(cache),
     ...(histogramLatencies ? [firstResponses(models)] : []),
-    // Triton leaves models with a cache out of this one.
+    // Triton leaves models with a cache out of this summary.
     summary(REQUEST_SUMMARY, uncached),
     ...SUMMARIES.map((row) => summary(row, models)),
     ...CACHE_SUMMARIES.map((row) => summary(row, cached)),
@@ -170,18 +170,20 @@ function cacheGauges(cache: MeasuredMetrics['cache']): MetricFamily[] {
   ];
 }
 
-/** Upper bounds in milliseconds; each is one of those in seconds that the durations are counted by. */
+/** Upper bounds in milliseconds. Each is also a bound, in seconds, of the buckets that count the durations. */
 const FIRST_RESPONSE_BOUNDS = [100, 500, 2000, 5000];
 
-/** Of decoupled models only, as Triton has it. */
+/** The only response of an ordinary model is its first. */
 function firstResponses(models: readonly MeasuredModel[]): MetricFamily {
   return {
     name: 'nv_inference_first_response_histogram_ms',
     help: 'Duration from request to first response in milliseconds',
     type: 'histogram',
-    series: models
-      .filter(({ config }) => config.decoupled)
-      .map((model) => ({ labels: modelLabels(model), histogram: inMilliseconds(model.statistics.firstResponse) })),
+    series: models.map((model) => {
+      const { firstResponse, requestDuration } = model.statistics;
+      const seconds = model.config.decoupled ? firstResponse : requestDuration;
+      return { labels: modelLabels(model), histogram: inMilliseconds(seconds) };
+    }),
   };
 }
 

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { familyLines, servedModel, statisticsAfterWork } from '../../../test/support/served-models.js';
 import { Histogram } from '../../core/metrics/histogram.js';
 import { prometheusText } from './prometheus-text.js';
-import type { MeasuredModel } from './measured-metrics.js';
+import type { MeasuredModel } from '../measured-metrics.js';
 import { tstritonFamilies } from './tstriton-metrics.js';
 
 function text(models: readonly MeasuredModel[]): string {

@@ -1,8 +1,8 @@
 // Metrics beyond Triton's, under a prefix of their own, in Prometheus' base units.
 
 import { SAMPLING_MS } from './event-loop-lag.js';
-import { type MeasuredModel, modelLabels } from './measured-metrics.js';
-import type { HistogramSeries, MetricFamily, ValueSeries } from './prometheus-text.js';
+import type { MeasuredModel } from '../measured-metrics.js';
+import { type HistogramSeries, type MetricFamily, type ValueSeries, modelLabels } from './prometheus-text.js';
 
 export interface ServerWide {
   /** How late the event loop of the server's thread was, in seconds. */
@@ -61,6 +61,7 @@ export function tstritonFamilies(models: readonly MeasuredModel[], server: Serve
       type: 'gauge',
       series: values(models, ({ inflight }) => inflight),
     },
+    ...sequenceFamilies(models.filter(({ config }) => config.sequenceBatching !== undefined)),
     {
       name: 'tstriton_connections',
       help: 'Open connections.',
@@ -107,4 +108,29 @@ function histogram(
 ): MetricFamily {
   const series = models.map((model) => ({ labels: modelLabels(model), histogram: of(model) }));
   return { name, help, type: 'histogram', series };
+}
+
+/** Metrics of models that batch by sequences; an empty list without such models. */
+function sequenceFamilies(models: readonly MeasuredModel[]): MetricFamily[] {
+  if (models.length === 0) return [];
+  return [
+    {
+      name: 'tstriton_live_sequences',
+      help: 'Sequences that have begun and are not over.',
+      type: 'gauge',
+      series: values(models, ({ statistics }) => statistics.sequences.live),
+    },
+    {
+      name: 'tstriton_backlogged_sequences',
+      help: 'Live sequences that wait for a slot of an instance.',
+      type: 'gauge',
+      series: values(models, ({ statistics }) => statistics.sequences.backlog),
+    },
+    {
+      name: 'tstriton_expired_sequences_total',
+      help: 'Sequences that ended because nothing came for too long, or because their timeout was over.',
+      type: 'counter',
+      series: values(models, ({ statistics }) => statistics.sequences.expired),
+    },
+  ];
 }

@@ -3,12 +3,12 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EchoInstance } from '../../../test/support/echo-instance.js';
 import { InferenceServer } from '../../core/inference-server.js';
 import { completeModelConfig } from '../../model/complete-model.js';
-import { HttpPort } from '../http/http-port.js';
+import { HttpFrontend } from '../http/http-frontend.js';
 import { SagemakerService, type SagemakerServiceOptions } from './sagemaker-service.js';
 
 const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
 
-const opened: HttpPort[] = [];
+const opened: HttpFrontend[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((frontend) => frontend.close()));
@@ -29,7 +29,7 @@ async function start(options: Partial<SagemakerServiceOptions> = {}) {
     restrictions: [],
     ...options,
   });
-  const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger: LOGGER });
+  const frontend = new HttpFrontend(service, { address: '127.0.0.1', port: 0, logger: LOGGER });
   opened.push(frontend);
   const port = await frontend.start();
   const call = async (method: string, path: string, body: string | null = null) => {

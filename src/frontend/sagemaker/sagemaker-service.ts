@@ -1,24 +1,21 @@
-// The port that SageMaker calls: health at /ping and the inference of one model at /invocations
-// (server/src/sagemaker_server.cc). Models are functions that were bound, so that those of multi-model endpoints, which
-// come as archives, are not served.
+// The port that SageMaker calls: health at /ping and the inference of one model at /invocations (server/src/sagemaker_server.cc).
+// Multi-model endpoints are not served: their models come as archives, and ours are functions that a program binds.
 
 import { TritonError } from '../../errors.js';
+import type { HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
 import { contentTypeFraming } from '../http/binary-framing.js';
-import { HttpEndpoints, type HttpEndpointsOptions } from '../http/http-endpoints.js';
-import type { HttpExchange } from '../http/http-exchange.js';
-import type { PortService } from '../http/http-port.js';
-import { pathOf, type Endpoint, type Route, routeTo } from '../http/routes.js';
+import { answerEmpty, answerJson } from '../http/answers.js';
+import { type Endpoint, ENDPOINTS, Endpoints, type EndpointsOptions, type Route } from '../http/endpoints.js';
+import type { PortService } from '../http/http-frontend.js';
+import { pathOf, routeTo } from '../http/routes.js';
 
-/** What /invocations does. */
+/** The kind of inference behind /invocations. */
 export type SagemakerInferenceType = 'infer' | 'generate' | 'generate_stream';
 
-export interface SagemakerServiceOptions extends Pick<
-  HttpEndpointsOptions,
-  'server' | 'maxInputSize' | 'restrictions'
-> {
-  /** Whether /ping asks if the server is ready or if it is live. */
+export interface SagemakerServiceOptions extends Pick<EndpointsOptions, 'server' | 'maxInputSize' | 'restrictions'> {
+  /** Whether /ping asks if the server is ready, or if it is live. */
   readonly pingMode: 'ready' | 'live';
-  /** The model of /invocations. */
+  /** The model that /invocations runs. */
   readonly defaultModel: string;
   readonly inferenceType: SagemakerInferenceType;
 }
@@ -33,24 +30,19 @@ const ENDPOINT_OF = {
 
 export class SagemakerService implements PortService {
   readonly name = 'Sagemaker HTTPService';
-  readonly #endpoints: HttpEndpoints;
+  readonly #endpoints: Endpoints;
   readonly #ping: Route;
   readonly #invocations: Route;
 
   constructor(options: SagemakerServiceOptions) {
     const { pingMode, defaultModel } = options;
-    this.#endpoints = new HttpEndpoints({ ...options, framing: contentTypeFraming(BINARY_TYPE) });
+    this.#endpoints = new Endpoints({ ...options, framing: contentTypeFraming(BINARY_TYPE) });
     this.#ping = routeTo(pingMode);
     this.#invocations = routeTo(ENDPOINT_OF[options.inferenceType], defaultModel);
   }
 
-  close(): Promise<void> {
-    return this.#endpoints.done();
-  }
-
-  answer(exchange: HttpExchange): void {
-    const { target, method } = exchange.request;
-    const path = pathOf(target);
+  handler(request: HttpRequest): ServeRequest {
+    const path = pathOf(request.target);
     if (MULTI_MODEL.test(path)) {
       throw new TritonError(
         'UNSUPPORTED',
@@ -58,9 +50,12 @@ export class SagemakerService implements PortService {
       );
     }
     const route = path === '/ping' ? this.#ping : path === '/invocations' ? this.#invocations : undefined;
-    if (route === undefined) exchange.answerEmpty(400);
-    else if (this.#endpoints.refuseRestricted(exchange, route)) return;
-    else if (route.methods.includes(method)) this.#endpoints.answer(exchange, route);
-    else exchange.answerJson(405, { error: 'Method Not Allowed' }, ['Allow', route.methods.join(', ')]);
+    if (route === undefined) return (exchange) => answerEmpty(exchange, 400);
+    const refusal = this.#endpoints.refusal(request, route);
+    if (refusal !== undefined) return refusal;
+    const methods: readonly string[] = ENDPOINTS[route.endpoint].methods;
+    if (methods.includes(request.method)) return this.#endpoints.handler(request, route);
+    const allow = ['Allow', methods.join(', ')];
+    return (exchange) => answerJson(exchange, 405, { error: 'Method Not Allowed' }, allow);
   }
 }

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest';
 import { EchoInstance } from '../../../test/support/echo-instance.js';
 import { InferenceServer } from '../../core/inference-server.js';
 import { completeModelConfig } from '../../model/complete-model.js';
-import { HttpPort } from '../http/http-port.js';
+import { HttpFrontend } from '../http/http-frontend.js';
 import type { Restriction } from '../restricted-features.js';
 import { VertexAiService, type VertexAiServiceOptions } from './vertex-ai-service.js';
 
@@ -11,7 +11,7 @@ const LOGGER = { error: () => undefined, warn: () => undefined, info: () => unde
 const PREDICT = '/v1/endpoints/7:predict';
 const HEALTH = '/v1/health';
 
-const opened: HttpPort[] = [];
+const opened: HttpFrontend[] = [];
 
 afterEach(async () => {
   await Promise.all(opened.splice(0).map((frontend) => frontend.close()));
@@ -36,7 +36,7 @@ async function start(models: readonly string[], options: Partial<VertexAiService
     metrics: { contentType: 'text/plain; charset=utf-8', text: () => 'nv_metric 1\n' },
     ...options,
   });
-  const frontend = new HttpPort(service, { address: '127.0.0.1', port: 0, logger: LOGGER });
+  const frontend = new HttpFrontend(service, { address: '127.0.0.1', port: 0, logger: LOGGER });
   opened.push(frontend);
   const port = await frontend.start();
   return {
@@ -103,8 +103,8 @@ describe('the port for Vertex AI', () => {
       headers: { 'Content-Type': `${prefix}${json.length}` },
     });
     const text = Buffer.from(await answer.arrayBuffer());
-    expect(answer.headers.get('content-type')).toBe(`${prefix}${text.length - 4}`);
-    expect(answer.headers.has('inference-header-content-length')).toBe(false);
+    expect(answer.headers.get('content-type')).toBe('application/octet-stream');
+    expect(answer.headers.get('inference-header-content-length')).toBe(String(text.length - 4));
     expect(text.readFloatLE(text.length - 4)).toBe(3);
     const wrong = await call(PREDICT, { method: 'POST', body, headers: { 'Content-Type': `x ${prefix}1` } });
     expect(await wrong.text()).toContain(`expect MIME type for binary data starts with '${prefix}'`);

@@ -1,6 +1,6 @@
-// Header blocks that a connection received before, with what they were decoded to. A block means the same again only while
-// the dynamic table is the same, so the cache forgets everything when the table changes, and a block that changes the table
-// is never kept. Clients repeat one method's headers: most requests are found here by comparing a few bytes.
+// Header blocks that a connection received before, with their decoded lists. A block means the same again only while the
+// dynamic table is the same. So the cache forgets everything when the table changes, and never keeps a block that changes it.
+// Clients repeat one method's headers: most requests are found here by comparing a few bytes.
 
 import type { HeaderList } from '../header-list.js';
 
@@ -14,7 +14,7 @@ interface KnownBlock {
 
 export class BlockCache {
   #generation = -1;
-  /** The one that was asked for last is first. */
+  /** The block that was found last is first. */
   #known: KnownBlock[] = [];
 
   /** What the block `bytes[start…end)` was decoded to when the table was of the same generation. */

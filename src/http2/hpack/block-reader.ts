@@ -34,7 +34,7 @@ export class BlockReader {
     this.#bytes = EMPTY;
   }
 
-  /** The byte that tells what comes next; {@link integer} reads it too. */
+  /** The byte that says which field comes next; {@link integer} reads it too. */
   peek(): number {
     return this.#bytes[this.at]!;
   }

@@ -24,7 +24,7 @@ const SIZE_UPDATE_PREFIX = 5;
 const NEVER_INDEXED = 0x10;
 const LITERAL_PREFIX = 4;
 
-/** What is wrong with a field: its name or its value has bytes that it may not have. */
+/** The flaws of a field: forbidden bytes in its name or in its value. */
 const BAD_NAME = 1;
 const BAD_VALUE = 2;
 

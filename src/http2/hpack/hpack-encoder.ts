@@ -47,7 +47,7 @@ export class HpackEncoder {
   #insertions = 0;
   #sizeUpdateIsDue = false;
 
-  /** SETTINGS_HEADER_TABLE_SIZE of the peer. Its decoder is told with the next block (section 4.2). */
+  /** SETTINGS_HEADER_TABLE_SIZE of the peer. The next block tells its decoder (section 4.2). */
   setPeerTableSize(size: number): void {
     const tableSize = Math.min(size, LARGEST_TABLE);
     if (tableSize === this.#table.maxSize) return;
@@ -56,6 +56,13 @@ export class HpackEncoder {
     this.#fieldsBefore.clear();
     this.#namesBefore.clear();
     this.#sizeUpdateIsDue = true;
+  }
+
+  /** What {@link encode} would write, where it has written the same before. */
+  known({ template, extra }: OutgoingHeaders): Uint8Array | undefined {
+    if (extra !== undefined || this.#sizeUpdateIsDue) return undefined;
+    const known = this.#remembered.get(template);
+    return known?.generation === this.#table.generation ? known.bytes : undefined;
   }
 
   /** {@link encode} writes at most so many bytes. */

@@ -1,5 +1,5 @@
-// Decodes Huffman-coded strings four bits at a time. A state is a place inside the code's tree; as the shortest code has
-// five bits, four of them complete one symbol at most, and a table of 256 states and 16 steps says what comes of each.
+// Decodes Huffman-coded strings four bits at a time. A state is a place inside the code's tree. The shortest code has five
+// bits, so four bits complete one symbol at most. A table of 256 states and 16 steps has the result of each.
 
 import { CODE_LENGTHS, CODES, EOS } from './huffman-code.js';
 
@@ -16,8 +16,7 @@ const STEPS = makeSteps();
 
 /**
  * Writes the decoded bytes to `target` from its beginning and returns how many there are, at most `(end - start) * 8 / 5`.
- * Returns -1 when the bytes are no valid string: they hold EOS, or end with padding that is longer than seven bits or
- * not of ones.
+ * Returns -1 for an invalid string: it holds EOS, or ends with padding that is longer than seven bits or not of ones.
  */
 export function huffmanDecode(
   bytes: Uint8Array,

@@ -1,5 +1,5 @@
-// The metadata of a call that are the client's own, without what gRPC and HTTP/2 keep for themselves. The names are
-// those that a Triton server with `--grpc-header-forward-pattern '.*'` does not show to its models.
+// The client's own metadata of a call, without the names that gRPC and HTTP/2 reserve. A Triton server with
+// `--grpc-header-forward-pattern '.*'` hides the same names from its models.
 
 import { listElements } from '../../ascii.js';
 
@@ -20,7 +20,7 @@ const TRANSPORT: ReadonlySet<string> = new Set([
   'endpoint-load-metrics-bin',
 ]);
 
-/** A flat list of names and values, as `headers` is. What is binary is decoded, as text. */
+/** A flat list of names and values, as `headers` is. Binary values are decoded to text. */
 export function applicationMetadata(headers: readonly string[]): readonly string[] {
   const metadata: string[] = [];
   for (let i = 0; i + 1 < headers.length; i += 2) {

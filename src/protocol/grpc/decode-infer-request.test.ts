@@ -1,6 +1,6 @@
 import { create, toBinary, type MessageInitShape } from '@bufbuild/protobuf';
 import { describe, expect, it } from 'vitest';
-import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../pacing/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 
@@ -220,12 +220,6 @@ describe('the wire form', () => {
       (count) => inMessage(5, inMessage(5, repeated(count, field(1, 2), 1, 1))),
       1024,
       'pieces of typed contents in a tensor',
-    ],
-    [
-      'strings',
-      (count) => inMessage(5, inMessage(5, repeated(count, field(8, 2), 0))),
-      REQUEST_LIMITS.bytesElements,
-      'elements of datatype BYTES',
     ],
   ])('limits %s', (_, message, limit, what) => {
     const limited = { code: 'INVALID_ARG', message: `expected a request with at most ${limit} ${what}, got more` };

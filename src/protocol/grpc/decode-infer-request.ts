@@ -1,12 +1,11 @@
-// A ModelInferRequest from its protobuf bytes, by hand, because every inference passes here. Raw contents become views
-// of the message. Only typed contents are copied, and because they may be long, decoding pauses. Which of several errors
-// wins follows Triton's order: the form of the message, the model, the parameters, the tensors' data, the requested
-// outputs.
+// Decodes a ModelInferRequest from its protobuf bytes, by hand, because every inference passes here. Raw contents become views of
+// the message. Only typed contents are copied, and decoding pauses because they may be long. Of several errors, Triton's order
+// decides which one is reported: the form of the message, the model, the parameters, the tensors' data, the requested outputs.
 
 import { invalidArg } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { type InferTensor, ownMemory } from '../../model/exchange.js';
-import type { PacedWork } from '../../model/paced-work.js';
+import type { PacedWork } from '../../pacing/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 import { isDatatype } from '../../tensor/dtype.js';
@@ -22,16 +21,16 @@ import {
 } from './request-parameters.js';
 import { NO_EXTRAS, readTensorMessage, type TensorExtras } from './tensor-message.js';
 
-/** What a request is about, and what its answers say of it. */
+/** The parts of a request that its answers repeat. */
 export interface RequestReference {
   readonly modelName: string;
-  /** As it was asked for; '' for the latest. */
+  /** The version that the client asked for; empty for the latest. */
   readonly modelVersion: string;
   readonly id: string;
 }
 
 export interface CompleteInferRequest extends CompleteRequest {
-  /** Whether the end of a stream of answers is wanted as a message when it comes after the last of them. */
+  /** Whether the client wants a separate message for the end of its answers when the end comes after the last answer. */
   readonly emptyFinalResponse: boolean;
 }
 
@@ -46,13 +45,13 @@ const NO_PARAMETERS: RequestParameters = {
 
 type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
-/** Parameters of a requested output, which few have. */
+/** Parameters of a requested output. Few outputs have any. */
 interface OutputParameters {
   readonly index: number;
   readonly parameters: ParameterMap;
 }
 
-/** Reads the form of one message after the other: that takes no time that matters, whatever their size. */
+/** Reads the form of one message after the other. This is fast for messages of any size. */
 const reader = new WireReader('request', {
   fields: REQUEST_LIMITS.fields,
   nameBytes: REQUEST_LIMITS.nameBytes,
@@ -60,8 +59,8 @@ const reader = new WireReader('request', {
 });
 
 /**
- * Decodes a request, whose bytes must not change any more. Throws INTERNAL when they are no such message; completing it
- * throws INVALID_ARG or UNSUPPORTED for what the message says.
+ * Decodes a request, whose bytes must not change any more. Throws INTERNAL when the bytes are not a ModelInferRequest. Completing
+ * it throws INVALID_ARG or UNSUPPORTED for the content of the message.
  */
 export function* decodeInferRequest(bytes: Uint8Array): PacedWork<InferRequestMessage> {
   const message = new InferRequestMessage(bytes);
@@ -79,13 +78,13 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
   #contentsReader: WireReader | undefined;
   #parameters: ParameterMap | undefined;
   readonly #inputs: Mutable<InferTensor>[] = [];
-  /** By index of the input; undefined when no input has any. */
+  /** The extras of each input, by its index; undefined when no input has any. */
   #extras: (TensorExtras | undefined)[] | undefined;
   readonly #outputs: string[] = [];
   #outputParameters: OutputParameters[] | undefined;
-  /** Pairs of start and end. */
+  /** Pairs of start and end of the raw contents. */
   readonly #raw: number[] = [];
-  /** Of the inputs, what belongs to them alone. */
+  /** The memory that belongs to the inputs alone. */
   #memory: Set<ArrayBuffer> | undefined;
 
   constructor(bytes: Uint8Array) {
@@ -107,7 +106,7 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
     for (const extras of this.#extras ?? []) {
       if (extras?.contents === undefined) continue;
       if (this.#contentsReader === undefined) {
-        // Of its own: other messages are read while this one pauses.
+        // This message needs its own reader, because others are read while it pauses.
         this.#contentsReader = new WireReader('request');
         this.#contentsReader.start(this.#message);
       }
@@ -226,7 +225,7 @@ export class InferRequestMessage implements RequestReference, RequestForm<Comple
     }
   }
 
-  // As nearly always: a raw entry for each input. Further entries are passed over, as Triton does.
+  // Handles the usual case: a raw entry for each input. Further entries are ignored, as in Triton.
   #takeRaw(): void {
     const message = this.#message;
     const inputs = this.#inputs;

@@ -1,9 +1,9 @@
-// A ModelInferResponse from its protobuf bytes, for clients. Raw contents become views of the message; servers other
-// than Triton may answer with typed contents, which are converted.
+// Decodes a ModelInferResponse from its protobuf bytes, for clients. Raw contents become views of the message. Servers other than
+// Triton may answer with typed contents, which are converted.
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import { isDatatype } from '../../tensor/dtype.js';
 import { WireReader } from '../protobuf/wire-reader.js';
@@ -21,8 +21,8 @@ const reader = new WireReader('response');
 const UNLIMITED = { rank: Infinity, tensorParameters: Infinity };
 
 /**
- * Decodes a response. Throws INTERNAL when the bytes are no such message or it cannot be understood.
- * The tensors are views of `bytes`, which must not change any more.
+ * Decodes a response. Throws INTERNAL when the bytes are not a ModelInferResponse or have no clear meaning. The tensors are views
+ * of `bytes`, which must not change any more.
  */
 export function decodeInferResponse(bytes: Uint8Array): ModelInferResponse {
   reader.start(bytes);

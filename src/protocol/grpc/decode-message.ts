@@ -1,4 +1,4 @@
-// Messages that are not inference: requests, with limits on what they may have, and responses.
+// Decodes messages other than inference: requests, with limits on their content, and responses.
 
 import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
@@ -12,14 +12,14 @@ const requestReader = new WireReader('request', {
   textBytes: REQUEST_LIMITS.controlBytes,
 });
 
-/** Throws INTERNAL when the bytes are no such message, and INVALID_ARG when it has too many fields, nested ones included. */
+/** Throws INTERNAL when the bytes are not such a message, and INVALID_ARG for too many fields, nested ones included. */
 export function decodeMessage<T extends object>(type: MessageType<T>, bytes: Uint8Array): T {
   return readMessage(type, bytes, requestReader);
 }
 
 const responseReader = new WireReader('response');
 
-/** For clients. Throws INTERNAL when the bytes are no such message. */
+/** For clients. Throws INTERNAL when the bytes are not such a message. */
 export function decodeResponse<T extends object>(type: MessageType<T>, bytes: Uint8Array): T {
   try {
     return readMessage(type, bytes, responseReader);

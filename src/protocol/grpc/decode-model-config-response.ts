@@ -1,4 +1,4 @@
-// From a ModelConfigResponse to what a client needs of it.
+// Reads the parts of a ModelConfigResponse that a client needs.
 
 import { TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
@@ -8,7 +8,7 @@ import { ModelConfigResponse } from '../protobuf/generated/grpc-service.js';
 import { DataType, type ModelConfig, type ModelInput, type ModelOutput } from '../protobuf/generated/model-config.js';
 import { decodeResponse } from './decode-message.js';
 
-/** Throws INTERNAL when the bytes are no model configuration. */
+/** Throws INTERNAL when the bytes are not a model configuration. */
 export function decodeModelConfigResponse(bytes: Uint8Array): ModelSignature {
   const config = readConfig(bytes);
   return {

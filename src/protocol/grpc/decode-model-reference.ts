@@ -1,11 +1,11 @@
-// The requests of the methods that tell about the server and its models: all are empty, or have a name in field 1 and a
-// version in field 2. Read by hand because the generated reader takes a known field of another wire type for its own.
+// Decodes requests of the methods that describe the server and its models. Each is empty, or has a name in field 1 and a version
+// in field 2. They are read by hand: the generated reader accepts a known field with a wrong wire type.
 
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { WireReader } from '../protobuf/wire-reader.js';
 import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 
-/** What a request asks about. '' stands for any. */
+/** The model and version that a request names. '' stands for any. */
 export interface ModelReference {
   readonly name: string;
   readonly version: string;
@@ -14,7 +14,7 @@ export interface ModelReference {
 const { controlFields, controlBytes, nameBytes } = REQUEST_LIMITS;
 const reader = new WireReader('request', { fields: controlFields, nameBytes, textBytes: controlBytes });
 
-/** Throws INTERNAL when the bytes are no protobuf message, and INVALID_ARG when it has too many fields. */
+/** Throws INTERNAL when the bytes are not a protobuf message, and INVALID_ARG when it has too many fields. */
 export function decodeModelReference(bytes: Uint8Array): ModelReference {
   reader.start(bytes);
   try {

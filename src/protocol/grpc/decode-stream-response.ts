@@ -1,6 +1,6 @@
-// A ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the message that a request failed with.
+// Decodes a ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the error text of a request.
 
-import { TritonError } from '../../errors.js';
+import { TritonError, type ErrorCode } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { WireReader } from '../protobuf/wire-reader.js';
 import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
@@ -8,20 +8,41 @@ import { decodeInferResponse } from './decode-infer-response.js';
 
 const reader = new WireReader('response');
 
-/** Of our own requests each ends with its stream, but a server may say it in a response too. */
+/** The parameter that marks the last response to a request. */
 const FINAL_RESPONSE = 'triton_final_response';
 
 /**
- * Undefined for a message that only says that there are no more. Throws the error that the message tells, whose code nobody
- * tells: NOT_FOUND for an unknown model, in Triton's words, else UNKNOWN; and INTERNAL when the bytes are no such message.
+ * Returns undefined for a message that only ends the answers. Throws the error in the message. It carries no code, so Triton's
+ * words about an unknown model become NOT_FOUND, and all others UNKNOWN. Throws INTERNAL when the bytes are not such a message.
  */
 export function decodeStreamResponse(bytes: Uint8Array): ModelInferResponse | undefined {
+  const { error, response, final } = decodeStreamMessage(bytes);
+  if (error !== undefined) throw error;
+  return response.outputs.length === 0 && final === true ? undefined : response;
+}
+
+/** A message of a stream: a response, or the error of the request that has the response's id. */
+export interface StreamMessage {
+  readonly response: ModelInferResponse;
+  readonly error: TritonError | undefined;
+  /** Whether this is the last response to its request; undefined if the server does not say. */
+  readonly final: boolean | undefined;
+}
+
+/** Throws INTERNAL when the bytes are not a ModelStreamInferResponse. */
+export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   const { error, response } = readFields(bytes);
-  if (error !== '')
-    throw new TritonError(error.startsWith('Request for unknown model') ? 'NOT_FOUND' : 'UNKNOWN', error);
   const decoded = decodeInferResponse(response);
-  const { parameters, outputs } = decoded;
-  return outputs.length === 0 && parameters?.[FINAL_RESPONSE] === true ? undefined : decoded;
+  const final = decoded.parameters?.[FINAL_RESPONSE];
+  return {
+    response: decoded,
+    error: error === '' ? undefined : new TritonError(codeOf(error), error),
+    final: typeof final === 'boolean' ? final : undefined,
+  };
+}
+
+function codeOf(error: string): ErrorCode {
+  return error.startsWith('Request for unknown model') ? 'NOT_FOUND' : 'UNKNOWN';
 }
 
 function readFields(bytes: Uint8Array): { readonly error: string; readonly response: Uint8Array } {

@@ -9,15 +9,15 @@ import { tensorBound, writeTensor } from './tensor-message.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 
 const CLASSIFICATION = 'classification';
-/** Of an output. */
+/** The tag of an output's parameters. */
 const OUTPUT_PARAMETERS_TAG = (2 << 3) | LENGTH_DELIMITED;
 const PARAMETERS_TAG = (4 << 3) | LENGTH_DELIMITED;
 
 const writer = new WireWriter();
 
 /**
- * The chunks of the frame, prefix included: one, unless tensors are large. These are then chunks of their own, not
- * copied. Throws INVALID_ARG when the message is larger than gRPC allows.
+ * The chunks of the frame, prefix included. There is one chunk, unless tensors are large: each of these is a chunk of its own,
+ * not copied. Throws INVALID_ARG when the message is larger than gRPC allows.
  */
 export function encodeInferRequest(request: ClassifiedRequest): readonly Uint8Array[] {
   const { modelName, modelVersion, id, parameters, inputs, outputs, priority, timeoutMicroseconds, sequence, classes } =
@@ -58,7 +58,7 @@ function sequenceBound({ id }: RequestSequence): number {
 }
 
 function writeSequence({ id, start, end }: RequestSequence): void {
-  // There is no unsigned form of it: the same bits are read as an unsigned number.
+  // The field is signed, but servers read its bits as an unsigned number.
   const value = typeof id === 'bigint' ? BigInt.asIntN(64, id) : id;
   writeParameter(
     writer,

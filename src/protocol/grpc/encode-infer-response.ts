@@ -14,19 +14,19 @@ const PARAMETERS = (4 << 3) | LENGTH_DELIMITED;
 const OUTPUTS = (5 << 3) | LENGTH_DELIMITED;
 const RAW_OUTPUT_CONTENTS = (6 << 3) | LENGTH_DELIMITED;
 
-/** Of ModelStreamInferResponse. */
+/** The tag of ModelStreamInferResponse's error message. */
 const ERROR_MESSAGE = (1 << 3) | LENGTH_DELIMITED;
 const INFER_RESPONSE = (2 << 3) | LENGTH_DELIMITED;
 
 const FINAL_RESPONSE = 'triton_final_response';
-/** Most bytes that the parameter of that name takes. */
+/** Most bytes that the parameter `triton_final_response` takes. */
 const FINAL_RESPONSE_BOUND = 2 * LENGTH_BOUND + FINAL_RESPONSE.length + 2;
 
 const writer = new WireWriter();
 
 /**
- * The chunks of the frame, prefix included: one, unless tensors are large. These are then chunks of their own, not
- * copied. Throws INVALID_ARG when the message is larger than gRPC allows.
+ * The chunks of the frame, prefix included. There is one chunk, unless tensors are large: each of these is a chunk of its own,
+ * not copied. Throws INVALID_ARG when the message is larger than gRPC allows.
  */
 export function encodeInferResponse(response: ModelInferResponse): readonly Uint8Array[] {
   writer.begin(responseBound(response));
@@ -34,17 +34,17 @@ export function encodeInferResponse(response: ModelInferResponse): readonly Uint
   return writer.finish();
 }
 
-/** The same as a message of a stream, which tells whether it is the request's last. */
+/** The same as a message of a stream. `final`: whether it is the last response to its request. */
 export function encodeStreamResponse(response: ModelInferResponse, final: boolean): readonly Uint8Array[] {
   writer.beginWrapped(responseBound(response) + FINAL_RESPONSE_BOUND);
   writeResponse(response, final);
   return writer.finishWrapped(INFER_RESPONSE);
 }
 
-/** What is known of the request that failed. */
+/** A request that failed. */
 export interface FailedRequest {
   readonly id: string;
-  /** Undefined when it was refused; else the model that failed to answer it. */
+  /** The model that failed to answer; undefined for a refused request. */
   readonly model: { readonly name: string; readonly version: string } | undefined;
 }
 

@@ -27,7 +27,7 @@ export const GRPC_STATUS = {
 
 export type GrpcStatus = (typeof GRPC_STATUS)[keyof typeof GRPC_STATUS];
 
-/** The status of an error of TSTriton, Triton's own table. */
+/** The status for each error code of TSTriton: Triton's own table, and the codes that only clients distinguish. */
 export const STATUS_OF_CODE = {
   UNKNOWN: GRPC_STATUS.UNKNOWN,
   INTERNAL: GRPC_STATUS.INTERNAL,
@@ -37,18 +37,25 @@ export const STATUS_OF_CODE = {
   UNSUPPORTED: GRPC_STATUS.UNIMPLEMENTED,
   ALREADY_EXISTS: GRPC_STATUS.ALREADY_EXISTS,
   CANCELLED: GRPC_STATUS.CANCELLED,
+  DEADLINE_EXCEEDED: GRPC_STATUS.DEADLINE_EXCEEDED,
+  UNAUTHENTICATED: GRPC_STATUS.UNAUTHENTICATED,
+  PERMISSION_DENIED: GRPC_STATUS.PERMISSION_DENIED,
+  TOO_LARGE: GRPC_STATUS.RESOURCE_EXHAUSTED,
 } as const satisfies Record<ErrorCode, GrpcStatus>;
 
-/** The error code that a status stands for on the client's side; total, for servers send any of them. */
+/**
+ * The client's error code for each status. Servers may send any status, so the table has all. RESOURCE_EXHAUSTED may also mean
+ * that a message is too large; only its text shows that.
+ */
 export const CODE_OF_STATUS = {
   [GRPC_STATUS.OK]: 'UNKNOWN',
   [GRPC_STATUS.CANCELLED]: 'CANCELLED',
   [GRPC_STATUS.UNKNOWN]: 'UNKNOWN',
   [GRPC_STATUS.INVALID_ARGUMENT]: 'INVALID_ARG',
-  [GRPC_STATUS.DEADLINE_EXCEEDED]: 'UNAVAILABLE',
+  [GRPC_STATUS.DEADLINE_EXCEEDED]: 'DEADLINE_EXCEEDED',
   [GRPC_STATUS.NOT_FOUND]: 'NOT_FOUND',
   [GRPC_STATUS.ALREADY_EXISTS]: 'ALREADY_EXISTS',
-  [GRPC_STATUS.PERMISSION_DENIED]: 'UNKNOWN',
+  [GRPC_STATUS.PERMISSION_DENIED]: 'PERMISSION_DENIED',
   [GRPC_STATUS.RESOURCE_EXHAUSTED]: 'UNAVAILABLE',
   [GRPC_STATUS.FAILED_PRECONDITION]: 'INVALID_ARG',
   [GRPC_STATUS.ABORTED]: 'UNAVAILABLE',
@@ -57,10 +64,10 @@ export const CODE_OF_STATUS = {
   [GRPC_STATUS.INTERNAL]: 'INTERNAL',
   [GRPC_STATUS.UNAVAILABLE]: 'UNAVAILABLE',
   [GRPC_STATUS.DATA_LOSS]: 'INTERNAL',
-  [GRPC_STATUS.UNAUTHENTICATED]: 'UNKNOWN',
+  [GRPC_STATUS.UNAUTHENTICATED]: 'UNAUTHENTICATED',
 } as const satisfies Record<GrpcStatus, ErrorCode>;
 
-// Clients refuse header lists beyond a limit, many at 8 kB, and then the status is lost with the text.
+// Clients refuse header lists beyond a limit, many at 8 kB. Then the status is lost together with the text.
 const MAX_ENCODED_BYTES = 6144;
 const ELLIPSIS = '...';
 const PLAIN_ASCII = /^[!-$&-~](?:[ -$&-~]*[!-$&-~])?$/;
@@ -72,10 +79,10 @@ const HEX = '0123456789ABCDEF';
  */
 export function encodeGrpcMessage(message: string): string {
   if (message.length <= MAX_ENCODED_BYTES && PLAIN_ASCII.test(message)) return message;
-  // Only that many bytes can matter, whatever was given.
+  // Further characters would be cut off in any case.
   const bytes = Buffer.from(message.slice(0, MAX_ENCODED_BYTES + 1), 'utf8');
   let encoded = '';
-  // Up to here the text could be cut and still leave room for the ellipsis.
+  // The text may be cut up to here, with room for the ellipsis.
   let cut = 0;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]!;
@@ -89,7 +96,7 @@ export function encodeGrpcMessage(message: string): string {
   return encoded;
 }
 
-/** The text of a grpc-message header. What is not encoded properly stays as it is. */
+/** The text of a grpc-message header. Text that is not encoded properly is returned unchanged. */
 export function decodeGrpcMessage(value: string): string {
   if (!value.includes('%')) return value;
   const bytes: number[] = [];

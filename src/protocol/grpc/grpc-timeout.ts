@@ -19,7 +19,7 @@ export function parseGrpcTimeout(text: string): number | undefined {
   return Number(match[1]) * MILLISECONDS_OF_UNIT[match[2]!]!;
 }
 
-/** The header for a timeout in milliseconds, rounded up where the form has too few digits. */
+/** The header for a timeout in milliseconds. Timeouts with too many digits for the header are rounded up. */
 export function formatGrpcTimeout(milliseconds: number): string {
   const positive = Math.max(milliseconds, 0);
   if (positive < 1000) return `${Math.ceil(positive * 1000)}u`;

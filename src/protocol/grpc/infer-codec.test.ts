@@ -3,7 +3,7 @@
 import { create, fromBinary, toBinary } from '@bufbuild/protobuf';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferRequest, ModelInferResponse } from '../../model/exchange.js';

@@ -1,5 +1,5 @@
-// The map of InferParameter that requests, responses and tensors carry: its wire form both ways, the kind of each
-// value kept, because the rules for parameters depend on it.
+// Reads and writes the map of InferParameter that requests, responses and tensors carry. It keeps the kind of each value, because
+// the rules for parameters depend on it.
 
 import { invalidArg } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
@@ -84,7 +84,7 @@ export function parametersBound(parameters: Parameters): number {
   return bound;
 }
 
-/** Most bytes that a parameter takes whose value is no string. */
+/** Most bytes that a parameter takes, other than a string. */
 export function parameterBound(name: string): number {
   return 2 * LENGTH_BOUND + stringBound(name) + VARINT_BOUND;
 }
@@ -92,7 +92,7 @@ export function parameterBound(name: string): number {
 /** Writes parameters as map entries under `tag`, which takes one byte. */
 export function writeParameters(writer: WireWriter, tag: number, parameters: Parameters): void {
   for (const [name, value] of Object.entries(parameters))
-    writeParameter(writer, tag, name, toParameterValue(name, value));
+    writeParameter(writer, tag, name, parameterValue(name, value));
 }
 
 /** Writes one map entry. */
@@ -131,7 +131,8 @@ const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
 const MAX_UINT64 = 2n ** 64n - 1n;
 
-function toParameterValue(name: string, value: Parameters[string]): ParameterValue {
+/** Throws INVALID_ARG for integers beyond 64 bits. */
+export function parameterValue(name: string, value: Parameters[string]): ParameterValue {
   switch (typeof value) {
     case 'string':
       return { kind: 'string', value };

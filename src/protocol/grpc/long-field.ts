@@ -1,13 +1,13 @@
-// Where the first long field of a message begins, as far as its beginning tells: memory for the message is laid out so that the tensor
-// there can be viewed as numbers.
+// Finds where the first long field of a message begins, if the message's beginning shows it. Memory for the message is then laid
+// out so that the tensor there can be viewed as numbers.
 
 import { WireReader } from '../protobuf/wire-reader.js';
 import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 
-/** Smaller tensors are copied wherever they lie. */
+/** Smaller tensors are copied, wherever they lie. */
 const LONG_BYTES = 65_536;
 
-/** 0 when nothing tells. */
+/** Returns 0 when the beginning does not show it. */
 export function longFieldAt(beginning: Buffer): number {
   const reader = new WireReader('message');
   reader.start(beginning);
@@ -32,7 +32,7 @@ export function longFieldAt(beginning: Buffer): number {
       }
     }
   } catch {
-    // Cut, or no message at all: whoever decodes it says so.
+    // The bytes are incomplete or not a message. The decoder reports that.
   }
   return 0;
 }

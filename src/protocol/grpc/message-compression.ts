@@ -1,16 +1,17 @@
-// gRPC's compression of single messages, gzip and deflate (zlib's format) both ways. Nothing inflates to more than a
-// message may have; what is large is worked on in another thread, for the sake of the other calls.
+// gRPC's compression of single messages, gzip and deflate (zlib's format), both ways. No message inflates beyond its size limit.
+// Large messages are processed in another thread, so that other calls need not wait.
 
 import { createDeflate, createGzip, deflateSync, gunzipSync, gzipSync, inflateSync, type Zlib } from 'node:zlib';
 
 import { listElements } from '../../ascii.js';
 import { type InflateLimits, inflateLater } from '../inflate.js';
+import { writeInTurns } from '../write-in-turns.js';
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
 
 export type MessageEncoding = 'gzip' | 'deflate';
 
-/** What may be sent to us, as clients are told. */
+/** The encodings that the server accepts, as its answers list them. */
 export const ACCEPTED_ENCODINGS = 'identity,deflate,gzip';
 
 /** How hard answers are compressed. */
@@ -19,7 +20,7 @@ export type CompressionLevel = (typeof COMPRESSION_LEVELS)[number];
 
 const ZLIB_LEVEL: Readonly<Record<Exclude<CompressionLevel, 'none'>, number>> = { low: 1, medium: 6, high: 9 };
 
-/** Up to this many bytes, plain or compressed, are worked on at once. */
+/** Messages up to this size, plain or compressed, are processed at once. */
 const LARGEST_INLINE_BYTES = 16 * 1024;
 const LARGEST_INLINE_RESULT = 128 * 1024;
 const CHUNK_SIZE = 256 * 1024;
@@ -30,19 +31,19 @@ export interface InflateFailure {
   readonly message: string;
 }
 
-/** True for values of grpc-encoding that are understood. */
+/** True for the values of grpc-encoding that the server supports. */
 export function isKnownEncoding(encoding: string | undefined): boolean {
   return encoding === undefined || encoding === 'identity' || encoding === 'gzip' || encoding === 'deflate';
 }
 
-/** Calls back, at once when the message is small, with the message or with the reason why there is none. */
+/** Calls back with the message, or with the reason for a failure. A small message is inflated at once. */
 export function inflateMessage(
   compressed: Buffer,
   encoding: MessageEncoding,
   { maxSize, hold }: InflateLimits,
   done: (message: Buffer | InflateFailure) => void,
 ): void {
-  // No stream of either form is that short; gRPC's own library takes it for an empty message.
+  // Neither form is ever this short. gRPC's own library reads it as an empty message.
   if (compressed.length === 0) {
     done(compressed);
     return;
@@ -70,7 +71,7 @@ export function inflateMessage(
   });
 }
 
-/** Nothing may follow the compressed data. */
+/** Refuses bytes behind the compressed data. */
 function checked(result: unknown, compressed: Buffer, encoding: MessageEncoding): Buffer | InflateFailure {
   const { buffer, engine } = result as { readonly buffer: Buffer; readonly engine: Zlib };
   return engine.bytesWritten === compressed.length ? buffer : corrupt(encoding);
@@ -109,7 +110,7 @@ export interface MessageCompression {
   readonly level: Exclude<CompressionLevel, 'none'>;
 }
 
-/** What a client with this grpc-accept-encoding header gets at this level; undefined for plain answers. */
+/** The compression for a client with this grpc-accept-encoding header; undefined for plain answers. */
 export function chooseCompression(
   level: CompressionLevel,
   acceptEncoding: string | undefined,
@@ -121,8 +122,8 @@ export function chooseCompression(
 }
 
 /**
- * Calls back, at once when it is small, with the frame's message compressed; with the frame as it was where that
- * makes it no smaller.
+ * Calls back with the compressed frame, or with the original frame if compression makes it no smaller. A small message is
+ * compressed at once.
  */
 export function compressFrame(
   frame: readonly Uint8Array[],
@@ -146,15 +147,18 @@ export function compressFrame(
     size += piece.length;
   });
   stream.on('end', () => done(size < messageLength ? [prefixOf(size), ...pieces] : frame));
-  // It fails for want of memory only; plain is always right.
+  // Compression fails only when memory is short. The plain frame is always correct.
   stream.on('error', () => done(frame));
+  writeInTurns(stream, withoutPrefix(frame));
+}
+
+function withoutPrefix(frame: readonly Uint8Array[]): readonly Uint8Array[] {
   let prefix = MESSAGE_PREFIX_BYTES;
-  for (const part of frame) {
+  return frame.map((part) => {
     const skipped = Math.min(prefix, part.byteLength);
     prefix -= skipped;
-    stream.write(part.subarray(skipped));
-  }
-  stream.end();
+    return part.subarray(skipped);
+  });
 }
 
 function asBuffer(bytes: Uint8Array): Buffer {

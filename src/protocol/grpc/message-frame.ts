@@ -1,6 +1,6 @@
-// gRPC's framing of messages in the bytes of a call: one flag byte, a 32-bit length, the message. The reader takes the
-// bytes as they come, gives out whole messages, and never holds much more memory than it was sent. Who can receive bytes
-// into given memory asks where the rest of a large message belongs, so that it is not copied there.
+// gRPC's framing of messages in the bytes of a call: one flag byte, a 32-bit length, the message. The reader takes the bytes as
+// they come, gives out whole messages, and never holds much more memory than it was sent. A caller that can receive bytes into
+// given memory asks the reader for the place of a large message's rest. That saves a copy.
 
 import { ALIGNED_BYTES, type Allocate, alignedMemory, newMemory } from '../../model/exchange.js';
 import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
@@ -8,25 +8,26 @@ import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 export const MESSAGE_PREFIX_BYTES = 5;
 
 /**
- * Frames begin with as much memory as their length asks for, up to this; the rest follows as bytes arrive. What has come
- * is copied when there is more, so that after so many bytes the length is believed: memory takes room when it is written.
+ * A frame begins with the memory that its length asks for, but at most this much. The rest follows as bytes arrive. Growing
+ * copies the bytes so far. Beyond this many bytes the reader trusts the length, because memory takes room only when it is
+ * written.
  */
 const FIRST_ALLOCATION_BYTES = (1 << 20) + 16_384; // a tensor of 1 MiB, and what a message has beside it
 const GROWTH = 32;
 const BELIEVED_FROM = 8 << 20;
-/** Behind so many chunks small ones are put together: each has a cost of its own. */
+/** Beyond this many chunks, small ones are joined, because each chunk has a cost of its own. */
 const MOST_SINGLE_CHUNKS = 32;
 const JOINED_BYTES = 16_384;
-/** For less, a place of its own costs more than copying. */
+/** For fewer bytes, a target of their own costs more than copying. */
 const SMALLEST_TARGET_BYTES = 16_384;
 
-/** Why the bytes of a call are no messages that can be accepted. */
+/** Why a call's messages are refused. */
 export interface FrameFailure {
   readonly status: GrpcStatus;
   readonly message: string;
 }
 
-/** A copy of the message when `chunk` is exactly one uncompressed frame. */
+/** Returns a copy of the message when `chunk` is exactly one uncompressed frame. */
 export function copyWholeMessage(chunk: Buffer, maxMessageSize: number): Buffer | undefined {
   if (chunk.length < MESSAGE_PREFIX_BYTES || chunk[0] !== 0) return undefined;
   const length = chunk.length - MESSAGE_PREFIX_BYTES;
@@ -45,20 +46,20 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
-/** A message as it came. */
+/** A message as it arrived. */
 export interface ReceivedMessage {
   /** Possibly a view of a chunk. */
   readonly bytes: Buffer;
-  /** By the encoding of the call. */
+  /** Whether it is compressed with the call's encoding. */
   readonly compressed: boolean;
 }
 
-/** Where large messages get their memory from, and how they lie in it. */
+/** Provides the memory of large messages, and decides how they lie in it. */
 export interface MessageMemory {
   readonly allocate: Allocate;
-  /** Memory that is there already: none is taken for it. */
+  /** Returns memory that already exists. It never allocates. */
   readonly spare: (bytes: number) => Buffer | undefined;
-  /** Where in the message its tensors begin, as far as its beginning tells. */
+  /** Where the message's tensors begin, if its beginning shows that. */
   readonly tensorsAt: (beginning: Buffer) => number;
 }
 
@@ -72,24 +73,24 @@ export class MessageFrameReader {
   #prefix = Buffer.alloc(MESSAGE_PREFIX_BYTES);
   #prefixFilled = 0;
   #message: Buffer | undefined;
-  /** Of the message, where memory is laid out by that. */
+  /** Where the message's tensors begin, if memory is laid out by that. */
   #tensorsAt = 0;
   #length = 0;
   #filled = 0;
-  /** Somebody else writes to the rest of the message. */
+  /** The caller is writing to the rest of the message. */
   #isFilling = false;
-  /** Given and not read yet, from the offset on. */
+  /** Chunks that were added and not read yet. In the first, the unread bytes begin at the offset. */
   #chunks: Buffer[] = [];
   #offset = 0;
-  /** What is left of them. */
+  /** Number of unread bytes in the chunks. */
   #chunkBytes = 0;
-  /** Small chunks, of which `#joinedEnd` bytes are the last of the chunks. */
+  /** Joined small chunks. Its bytes before `#joinedEnd` are the last of the chunks. */
   #joined: Buffer | undefined;
   #joinedEnd = 0;
 
   /**
-   * `encoding` is the call's grpc-encoding header. `inflates`: whoever reads takes messages compressed by it; else
-   * they are refused. `memory`: default any.
+   * `encoding` is the call's grpc-encoding header. `inflates`: whether the caller takes compressed messages; else they are
+   * refused. `memory`: default any.
    */
   constructor(maxMessageSize: number, encoding: string | undefined, inflates = false, memory?: MessageMemory) {
     this.#maxMessageSize = maxMessageSize;
@@ -98,7 +99,7 @@ export class MessageFrameReader {
     this.#memory = memory;
   }
 
-  /** Set once the bytes cannot be accepted; nothing is read after that. */
+  /** Set once the bytes are refused. Nothing is read after that. */
   get failure(): FrameFailure | undefined {
     return this.#failure;
   }
@@ -108,17 +109,17 @@ export class MessageFrameReader {
     return this.#prefixFilled === 0 && this.#chunks.length === 0;
   }
 
-  /** The length of the message of which something has arrived; 0 between messages. */
+  /** The length of the message that is arriving; 0 between messages. */
   get expected(): number {
     return this.#prefixFilled === MESSAGE_PREFIX_BYTES && this.#failure === undefined ? this.#length : 0;
   }
 
-  /** What has come and was not read as messages, but for what lies in a {@link target}. */
+  /** Bytes that have come and are not yet part of a read message. Bytes in a {@link target} do not count. */
   get heldBytes(): number {
     return this.#chunkBytes + this.#messageBytes;
   }
 
-  /** The same once the message that has begun is here; Infinity when not even its length is. */
+  /** The value of {@link heldBytes} once the current message is complete; Infinity when its length is not known yet. */
   get wholeBytes(): number {
     if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) return this.#chunkBytes === 0 ? Infinity : this.#chunkBytes;
     return Math.max(this.heldBytes, this.expected);
@@ -128,14 +129,14 @@ export class MessageFrameReader {
     return this.#message === undefined ? 0 : this.#filled;
   }
 
-  /** Lets go of what is not read. */
+  /** Drops unread bytes. */
   close(): void {
     this.#chunks = [];
     this.#chunkBytes = this.#prefixFilled = 0;
     this.#message = this.#joined = undefined;
   }
 
-  /** Takes the next bytes, to be read by {@link next}. */
+  /** Takes the next bytes. {@link next} reads them. */
   add(chunk: Buffer): void {
     if (chunk.length === 0) return;
     this.#chunkBytes += chunk.length;
@@ -160,14 +161,14 @@ export class MessageFrameReader {
   }
 
   /**
-   * Where the next bytes belong when they are the rest of a large message, or much of it; {@link filled} follows, and nothing
-   * is added before. Undefined when they are to be added as they come, or when there is no memory: then this has failed.
+   * The place for the next bytes when they are the rest of a large message, or much of it. {@link filled} follows, and nothing is
+   * added before. Undefined when the bytes should be added as they come, and also without memory: then the reader has failed.
    */
   target(): Buffer | undefined {
     if (this.#isFilling || this.#failure !== undefined || this.#chunks.length > 0) return undefined;
     if (this.#prefixFilled < MESSAGE_PREFIX_BYTES || this.#length - this.#filled < SMALLEST_TARGET_BYTES)
       return undefined;
-    // How it is laid out, its beginning tells.
+    // The message's beginning decides how it is laid out.
     if (this.#memory !== undefined && this.#message === undefined) return undefined;
     if (!this.#makeRoom(1)) return undefined;
     this.#isFilling = true;
@@ -180,7 +181,7 @@ export class MessageFrameReader {
     this.#filled = this.#message!.length;
   }
 
-  /** The next whole message. */
+  /** Returns the next whole message. */
   next(): ReceivedMessage | undefined {
     if (this.#message !== undefined && this.#filled === this.#length) return this.#received(this.#complete());
     while (this.#chunks.length > 0 && this.#failure === undefined) {
@@ -194,7 +195,7 @@ export class MessageFrameReader {
     return undefined;
   }
 
-  /** Reads on from the offset, to the end of the chunk or of a message. */
+  /** Reads from the offset to the end of the chunk or of a message. */
   #read(chunk: Buffer): Buffer | undefined {
     if (this.#prefixFilled < MESSAGE_PREFIX_BYTES) {
       this.#takePrefix(chunk);
@@ -263,7 +264,7 @@ export class MessageFrameReader {
     return true;
   }
 
-  // A length is only a claim: memory is taken in steps, each a multiple of what has really arrived.
+  // The sender may lie about the length. So memory grows in steps, each a multiple of the bytes that have arrived.
   #makeRoom(count: number): boolean {
     try {
       this.#reserve(this.#filled + count);

@@ -1,5 +1,5 @@
-// What server reflection answers, from the serialized descriptors of proto/. Versions v1 and v1alpha of it differ in name only: one
-// reader and one writer serve both.
+// Answers server reflection from the serialized descriptors of proto/. Versions v1 and v1alpha differ in name only, so one reader
+// and one writer serve both.
 
 import { DESCRIPTORS } from '../protobuf/generated/descriptors.js';
 import { ServerReflectionRequest, ServerReflectionResponse } from '../protobuf/generated/reflection-v1.js';
@@ -12,7 +12,7 @@ import { GRPC_STATUS } from './grpc-status.js';
 
 type Answer = ServerReflectionResponse['messageResponse'];
 
-/** Something with a name, of which no more is looked at. */
+/** A descriptor of which only the name is read. */
 interface Named {
   readonly name: string;
 }
@@ -28,7 +28,7 @@ interface MessageDescriptor extends Named {
 interface ServiceDescriptor extends Named {
   readonly method: readonly Named[];
 }
-/** As much of google/protobuf/descriptor.proto as reflection asks for. */
+/** The part of google/protobuf/descriptor.proto that reflection needs. */
 interface FileDescriptor extends Named {
   readonly package: string;
   readonly dependency: readonly string[];
@@ -61,7 +61,7 @@ interface File {
 export class Reflection {
   readonly #services: string[] = [];
   readonly #files = new Map<string, File>();
-  /** Files by the full names of what they declare. */
+  /** Files by the full names that they declare. */
   readonly #symbols = new Map<string, File>();
   readonly #messages = new Set<string>();
 
@@ -76,7 +76,7 @@ export class Reflection {
     this.#services.sort();
   }
 
-  /** Answers one serialized request with a serialized response. Throws what {@link decodeMessage} throws. */
+  /** Answers one serialized request with a serialized response. Throws the errors of {@link decodeMessage}. */
   answer(bytes: Uint8Array): Uint8Array {
     const request = decodeMessage(ServerReflectionRequest, bytes);
     return writeMessage(ServerReflectionResponse, {
@@ -110,7 +110,7 @@ export class Reflection {
 
   #file(file: File | undefined, what: string): Answer {
     if (file === undefined) return notFound(what);
-    // The file first, then what it imports.
+    // The file first, then its imports.
     const files = new Set([file]);
     for (const { descriptor } of files) for (const name of descriptor.dependency) files.add(this.#files.get(name)!);
     return {
@@ -140,7 +140,7 @@ export class Reflection {
     this.#addEnums(enumType, `${typeName}.`, file);
   }
 
-  // The values of an enum are declared beside it, not in it.
+  // The values of an enum belong to the scope around it, not to the enum.
   #addEnums(enums: readonly EnumDescriptor[], scope: string, file: File): void {
     for (const { name, value } of enums) {
       for (const each of [name, ...value.map((one) => one.name)]) this.#symbols.set(scope + each, file);

@@ -1,5 +1,5 @@
-// What parameters of a ModelInferRequest and of its tensors mean, with Triton's rules for their kinds
-// (its gRPC infer handler: SetInferenceRequestMetadata, ParseSharedMemoryParams, ParseClassificationParams).
+// Reads the parameters of a ModelInferRequest and of its tensors, with Triton's rules for their kinds (its gRPC infer handler:
+// SetInferenceRequestMetadata, ParseSharedMemoryParams, ParseClassificationParams).
 
 import { invalidArg } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
@@ -8,7 +8,7 @@ import type { SharedMemoryReference } from '../../model/shared-memory.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START, SequenceFields } from '../sequence-parameters.js';
 import { type ParameterMap, type ParameterValue, setParameter } from './infer-parameters.js';
 
-/** The parameters of a request, those with a meaning of their own apart from those for the model. */
+/** The parameters of a request. Parameters for the server are separate from parameters for the model. */
 export interface RequestParameters {
   readonly parameters: Parameters | undefined;
   readonly priority: number;
@@ -70,7 +70,7 @@ export function readRequestParameters(entries: ParameterMap): RequestParameters 
 function readSequenceId(entry: ParameterValue): RequestSequence['id'] {
   if (entry.kind === 'string') return entry.value;
   if (entry.kind !== 'int64') refuseKind(SEQUENCE_ID, 'int64_param or string_param');
-  // As with timeouts: there is no unsigned form on the wire, but ids are unsigned.
+  // The wire has signed numbers only, but ids are unsigned, as are timeouts.
   return asUnsigned(entry.value);
 }
 
@@ -96,7 +96,7 @@ function readCustom(name: string, entry: ParameterValue): Parameters[string] {
   return entry.value;
 }
 
-/** Where an input or a requested output lies in shared memory; undefined when it does not. Other parameters mean nothing. */
+/** The place of an input or a requested output in shared memory, if it has one. Other parameters are ignored. */
 export function readSharedMemory(entries: ParameterMap, tensor: string): SharedMemoryReference | undefined {
   const region = entries.get('shared_memory_region');
   if (region !== undefined && region.kind !== 'string')
@@ -121,11 +121,11 @@ export function readSharedMemory(entries: ParameterMap, tensor: string): SharedM
   return { region: region.value, offset, byteSize };
 }
 
-/** What is wanted of a requested output beside its data. */
+/** The form that the client wants for a requested output. */
 export interface OutputForm {
-  /** Where it is to be written. */
+  /** Where the output should be written. */
   readonly sharedMemory: SharedMemoryReference | undefined;
-  /** How many classes it is to become. */
+  /** How many classes the output should become. */
   readonly classes: number | bigint | undefined;
 }
 

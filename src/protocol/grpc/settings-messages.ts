@@ -1,9 +1,9 @@
-// TraceSetting and LogSettings of the gRPC service (server/src/grpc/grpc_server.cc): lists of texts by name, where an empty
-// list clears a setting, and one value of a kind by each name.
+// TraceSetting and LogSettings of the gRPC service (server/src/grpc/grpc_server.cc). Trace settings are lists of texts by name,
+// and an empty list clears a setting. Each log setting has one value of its own kind.
 
 import { invalidArg } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
-import type { TraceSettings, TraceUpdate } from '../../model/traces.js';
+import type { TraceSettings, TraceUpdate } from '../../observability/traces.js';
 import { checkVerboseLevel, logFileIsFixed, logSettingsJson } from '../log-settings.js';
 import {
   parseTraceCount,
@@ -20,7 +20,7 @@ import type {
   TraceSettingResponse,
 } from '../protobuf/generated/grpc-service.js';
 
-/** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Names that are no settings are passed over, as Triton does. */
+/** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Ignores unknown names, as Triton does. */
 export function decodeTraceUpdate({ settings }: TraceSettingRequest): TraceUpdate {
   const values = (name: string): readonly string[] | undefined =>
     Object.hasOwn(settings, name) ? settings[name]!.value : undefined;
@@ -46,7 +46,7 @@ function number(
   return { [member]: values[0] === undefined ? null : read(values[0]) };
 }
 
-/** The same settings as HTTP answers, each a list. */
+/** The settings that HTTP answers with, each as a list. */
 export function traceSettingsMessage(settings: TraceSettings): TraceSettingResponse {
   const entries = Object.entries(traceSettingsJson(settings)).map(
     ([name, value]) => [name, { value: [value].flat() }] as const,
@@ -56,7 +56,7 @@ export function traceSettingsMessage(settings: TraceSettings): TraceSettingRespo
 
 type Choice = LogSettingsRequest_SettingValue['parameterChoice'];
 
-/** Throws INVALID_ARG, and UNSUPPORTED for the log file. Names that are no settings are passed over, as Triton does. */
+/** Throws INVALID_ARG, and UNSUPPORTED for the log file. Ignores unknown names, as Triton does. */
 export function decodeLogUpdate({ settings }: LogSettingsRequest): Partial<LogSettings> {
   const choice = (name: string): Choice | undefined =>
     Object.hasOwn(settings, name) ? settings[name]!.parameterChoice : undefined;
@@ -90,7 +90,7 @@ function format(choice: Choice | undefined): Partial<LogSettings> {
   return { format: found };
 }
 
-/** The same settings as HTTP answers. */
+/** The settings that HTTP answers with. */
 export function logSettingsMessage(file: string, settings: LogSettings): LogSettingsResponse {
   const choice = (value: string | boolean | number): Choice => {
     if (typeof value === 'string') return { case: 'stringParam', value };

@@ -1,15 +1,14 @@
-// InferTensorContents: tensor elements as protobuf numbers. A scan checks the form and notes where the elements lie; they
-// become raw bytes once the datatype is known. What is noted stays small whatever was sent, and what takes time in
-// proportion to the bytes pauses.
+// InferTensorContents: tensor elements as protobuf numbers. A scan checks the form and notes where the elements lie. They become
+// raw bytes once the datatype is known. The notes stay small for every message. Work that grows with the bytes pauses.
 
 import { invalidArg } from '../../errors.js';
-import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../pacing/paced-work.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import { type Datatype, traitsOf } from '../../tensor/dtype.js';
 import type { WireReader } from '../protobuf/wire-reader.js';
 import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 
-// By field number. `datatype` is what Triton's messages call the field.
+// By field number. `datatype` is the field's name in Triton's messages.
 const FIELDS = [
   undefined,
   { datatype: 'BOOL', wireType: VARINT, width: 0 },
@@ -43,34 +42,34 @@ function fieldOf(datatype: Datatype): FieldNumber | undefined {
   }
 }
 
-/** A tensor in words: `input tensor 'x' for model 'm'`. */
+/** Describes a tensor: `input tensor 'x' for model 'm'`. */
 export type Describe = () => string;
 
-/** So many pieces of contents are beyond any client: their places take more memory than they do. */
+/** No real client sends this many pieces of contents. Noting their places takes more memory than the pieces do. */
 const MAX_RUNS = 1024;
 
 /** Where the elements of one InferTensorContents lie in its message. */
 export class TensorContents {
   /** Bit n: field n has elements. */
   #fields = 0;
-  // Pairs of start and end of the messages, which protobuf joins.
+  // Pairs of start and end of the messages. Protobuf joins such messages.
   readonly #messages: number[] = [];
-  // While only one field has elements: pairs of start and end. A packed run begins with its first element; an unpacked
-  // one with a tag, and its start is noted as -start - 1.
+  // Pairs of start and end, while only one field has elements. A packed run begins with its first element. An unpacked run begins
+  // with a tag, and its start is noted as -start - 1.
   #runs: number[] = [];
   #count = 0;
-  /** BYTES: how many bytes the elements have together. */
+  /** For BYTES: the number of bytes of all elements. */
   #byteCount = 0;
   readonly #pace = new Pace();
 
-  /** A message of it lies there, to be scanned. May be called again, since protobuf joins repeated ones. */
+  /** Notes a message of contents, to be scanned later. There may be several, because protobuf joins repeated ones. */
   note(start: number, end: number): void {
     if (this.#messages.push(start, end) > 2 * MAX_RUNS) throw beyondLimit(RUNS, MAX_RUNS);
   }
 
   /**
-   * Reads the form of what was noted. Nothing else uses the reader until this ends. Throws INTERNAL when it is malformed,
-   * INVALID_ARG for what no request may have.
+   * Checks the form of the noted contents. The caller must not use the reader until this ends. Throws INTERNAL for malformed
+   * contents, and INVALID_ARG for contents that no request may have.
    */
   *scan(reader: WireReader): PacedWork<void> {
     for (let i = 0; i < this.#messages.length; i += 2) {
@@ -129,15 +128,13 @@ export class TensorContents {
     if (count === 0) return;
     const bit = 1 << number;
     if (this.#fields !== 0 && this.#fields !== bit) {
-      // Refused in any case: where the elements lie does not matter any more.
+      // The request is refused in any case, so the places of its elements no longer matter.
       this.#fields |= bit;
       this.#runs = [];
       return;
     }
     this.#fields = bit;
     this.#count += count;
-    if (number === 8 && this.#count > REQUEST_LIMITS.bytesElements)
-      throw beyondLimit('elements of datatype BYTES', REQUEST_LIMITS.bytesElements);
     const runs = this.#runs;
     const last = runs.length - 1;
     if (unpacked && last > 0 && runs[last] === start && runs[last - 1]! < 0) runs[last] = end;
@@ -145,8 +142,8 @@ export class TensorContents {
   }
 
   /**
-   * The elements in raw form; a view of the message where that is the same bytes, else a buffer of its own.
-   * Throws INVALID_ARG when they are in the wrong field or do not fit the datatype, which may be none.
+   * Returns the elements in raw form: a view of the message where its bytes are the same, else a new buffer. Throws INVALID_ARG
+   * when they are in the wrong field or do not fit the datatype. `datatype` is undefined for an unknown one.
    */
   *toRaw(reader: WireReader, datatype: Datatype | undefined, describe: Describe): PacedWork<Uint8Array> {
     const expected = datatype === undefined ? undefined : fieldOf(datatype);
@@ -182,7 +179,7 @@ export class TensorContents {
   *#lengthPrefixed(reader: WireReader): PacedWork<Uint8Array> {
     const raw = allocateRaw(this.#byteCount + 4 * this.#count);
     let offset = 0;
-    // Of the element that is being copied.
+    // Bytes left of the element that is being copied.
     let left = 0;
     yield* this.#eachElement(reader, () => {
       if (left === 0) {
@@ -202,7 +199,7 @@ export class TensorContents {
     const { kind, byteSize, range } = traitsOf(datatype as VarintDatatype);
     const write = kind === 'bool' ? writeBool : WRITERS[byteSize];
     const raw = allocateRaw(this.#count * byteSize);
-    // The numbers of the field have 32 bits, or 64.
+    // The field's numbers have 32 or 64 bits.
     const isNarrow = kind === 'integer' && byteSize < 4;
     let offset = 0;
     yield* this.#eachElement(reader, () => {
@@ -215,8 +212,8 @@ export class TensorContents {
     return raw;
   }
 
-  // Puts the reader before each element, for unpacked runs after its tag; of a packed run, before what is left of it.
-  // `element` tells whether it has read all of the element.
+  // Puts the reader before each element: after the tag in unpacked runs, before the rest of a packed run. `element` returns true
+  // when it has read the whole element.
   *#eachElement(reader: WireReader, element: (unpacked: boolean) => boolean): PacedWork<void> {
     const runs = this.#runs;
     for (let i = 0; i < runs.length; i += 2) {
@@ -236,7 +233,7 @@ export class TensorContents {
 
 const RUNS = 'pieces of typed contents in a tensor';
 
-/** What a field takes beside its bytes, as so many of them. */
+/** The cost of a field beside its bytes, in bytes of paced work. */
 const BYTES_OF_A_FIELD = 16;
 
 function allocateRaw(byteLength: number): Buffer {
@@ -265,7 +262,7 @@ const writeBool: VarintWriter = (raw, offset, low, high) => {
   raw[offset] = (low | high) === 0 ? 0 : 1;
 };
 
-/** By the bytes of an element. */
+/** Writers by the size of an element in bytes. */
 const WRITERS = { 1: write8, 2: write16, 4: write32, 8: write64 } as const;
 
 type VarintDatatype = Exclude<Datatype, 'FP16' | 'BF16' | 'FP32' | 'FP64' | 'BYTES'>;

@@ -1,6 +1,6 @@
-// The tensors of inference messages, which have the same fields in requests and in responses. What few tensors have is apart
-// from what all have, so that the others cost nothing more. Typed contents are only noted when they are read: they may be
-// long. The data of written tensors goes into the raw contents of the message around them.
+// The tensors of inference messages, whose fields are the same in requests and responses. Members that few tensors have are kept
+// apart, so that other tensors cost nothing more. Reading only notes typed contents, because they may be long. The data of
+// written tensors goes into the raw contents of the message around them.
 
 import type { InferTensor } from '../../model/exchange.js';
 import { beyondLimit } from '../../model/request-limits.js';
@@ -28,18 +28,18 @@ export function writeTensor(writer: WireWriter, tag: number, { name, datatype, s
   writer.closeMessage(start);
 }
 
-/** Filled as it is read. */
+/** The reader fills it. */
 export interface TensorMessage {
   name: string;
   datatype: string;
   readonly shape: number[];
 }
 
-/** What only some tensors have. */
+/** Members that only some tensors have. */
 export interface TensorExtras {
   contents: TensorContents | undefined;
   parameters: ParameterMap | undefined;
-  /** The shape when a dimension of it is beyond what a number can hold exactly. */
+  /** Set when a dimension is too large for an exact number. */
   hugeShape: readonly (number | bigint)[] | undefined;
 }
 
@@ -49,15 +49,15 @@ function noExtras(): TensorExtras {
   return { contents: undefined, parameters: undefined, hugeShape: undefined };
 }
 
-/** How much a tensor may have. */
+/** Limits on the content of a tensor. */
 export interface TensorLimits {
   readonly rank: number;
   readonly tensorParameters: number;
 }
 
 /**
- * Reads the tensor at which `reader` stands into `tensor`; what comes twice counts as the last time. Throws INVALID_ARG
- * when it has more than the limits allow.
+ * Reads the tensor at the reader's position into `tensor`. The last of repeated fields counts. Throws INVALID_ARG for a tensor
+ * beyond the limits.
  */
 export function readTensorMessage(
   reader: WireReader,
@@ -115,7 +115,7 @@ export function readTensorMessage(
 
 const DIMENSIONS = 'dimensions of a tensor';
 
-// Beyond 2^53 dimensions are kept exactly as well, for the texts that refuse them.
+// Dimensions beyond 2^53 are kept exactly too, for the texts that refuse them.
 function readDim(
   reader: WireReader,
   shape: number[],

@@ -1,6 +1,6 @@
-// Writes one gRPC frame: the 5-byte prefix and a protobuf message. What is small goes into one buffer; large tensors
-// become chunks of their own, handed on without a copy. The caller says beforehand how much it may need at most, so
-// that writing itself checks nothing.
+// Writes one gRPC frame: the 5-byte prefix and a protobuf message. Small fields go into one buffer. Large tensors become chunks
+// of their own, passed on without a copy. The caller first says how many bytes it may need at most, so the writing methods check
+// nothing.
 
 import { invalidArg } from '../../errors.js';
 import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
@@ -8,9 +8,9 @@ import { MESSAGE_PREFIX_BYTES } from './message-frame.js';
 /** Largest message of gRPC in Triton, its prefix not counted. */
 const MAX_MESSAGE_BYTES = 2_147_483_647;
 
-// Bytes up to this many are cheaper to copy than to send as a chunk of their own.
+// Fields up to this size are cheaper to copy than to send as a chunk of their own.
 const INLINE_BYTES = 8192;
-// Frames of small answers are cut from blocks of this size; one that waits for a slow reader keeps its block alive.
+// Frames of small answers are cut from blocks of this size. A frame that waits for a slow reader keeps its block alive.
 const BLOCK_BYTES = 32_768;
 
 /** Most bytes that a varint takes, with its tag. */
@@ -53,8 +53,8 @@ export class WireWriter {
   #bytesBefore = 0;
 
   /**
-   * Begins a frame whose fields, large tensors apart, take `bound` bytes at most. `what` is the message's name when
-   * it turns out to be too large.
+   * Begins a frame. Its fields, without large tensors, take at most `bound` bytes. `what` names the message if it turns out too
+   * large.
    */
   begin(bound: number, what: 'Request' | 'Response' = 'Response'): void {
     this.#what = what;
@@ -77,17 +77,17 @@ export class WireWriter {
     this.position += MESSAGE_PREFIX_BYTES;
   }
 
-  /** Begins a frame whose message is one field, itself a message, whose fields follow. See {@link finishWrapped}. */
+  /** Begins a frame whose message is a single field. That field is a message, whose fields follow. See {@link finishWrapped}. */
   beginWrapped(bound: number): void {
     this.begin(bound + LENGTH_BOUND);
     this.position += LENGTH_BOUND;
   }
 
-  /** Writes tag and length of the one field in front of it, and completes the frame. `tag` takes one byte. */
+  /** Writes tag and length of the single field in front of its content, and completes the frame. `tag` takes one byte. */
   finishWrapped(tag: number): Uint8Array[] {
     const end = this.position;
     const length = this.#bytesBefore + (end - this.#chunkStart) - MESSAGE_PREFIX_BYTES - LENGTH_BOUND;
-    // They take as many bytes as they need; the frame begins so much later.
+    // Tag and length take as many bytes as they need. The frame begins behind the unused ones.
     const unused = LENGTH_BOUND - 1 - varintLength(length);
     this.#frameStart += unused;
     this.position = this.#frameStart + MESSAGE_PREFIX_BYTES;
@@ -130,7 +130,7 @@ export class WireWriter {
     bytes[this.position++] = value;
   }
 
-  /** An int64 or uint64 given as an integer. */
+  /** Writes an int64 or uint64 given as an integer. */
   int64(value: number | bigint): void {
     if (typeof value === 'number' && value >= 0 && value < TWO_32) {
       this.uint32(value);
@@ -178,7 +178,7 @@ export class WireWriter {
     this.position = start + length;
   }
 
-  /** A bytes field holding a tensor. */
+  /** Writes a bytes field that holds a tensor. */
   rawField(tag: number, raw: Uint8Array): void {
     const { byteLength } = raw;
     this.bytes[this.position++] = tag;

@@ -1,5 +1,5 @@
 import { deflateRawSync, deflateSync, gunzipSync, gzipSync, inflateSync } from 'node:zlib';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { answerCoding, compressBody, inflateBody, maxCompressedSize, requestCoding } from './content-coding.js';
 
@@ -179,5 +179,24 @@ describe('compressBody', () => {
     expect(gunzipSync(await compressed(parts, 'gzip'))).toEqual(Buffer.concat(parts));
     expect(inflateSync(await compressed(parts, 'deflate'))).toEqual(Buffer.concat(parts));
     expect(gunzipSync(await compressed(parts.slice(0, 1), 'gzip'))).toEqual(parts[0]);
+  });
+
+  it('lets a small body pass large ones that came before it', async () => {
+    const ended: string[] = [];
+    const end = async (name: string, size: number) => {
+      await compressed([Buffer.alloc(size, name)], 'gzip');
+      ended.push(name);
+    };
+    // More than there are threads.
+    const larges = Array.from({ length: 8 }, (_, i) => end(`large ${i}`, 32 * 1024 * 1024));
+    await Promise.all([...larges, end('small', 20_000)]);
+    expect(ended[0]).toBe('small');
+  });
+
+  it('can be cancelled', async () => {
+    const done = vi.fn<() => void>();
+    compressBody([Buffer.alloc(1_000_000, 'abc')], 'gzip', done)?.();
+    await compressed([Buffer.alloc(2_000_000, 'def')], 'gzip');
+    expect(done).not.toHaveBeenCalled();
   });
 });

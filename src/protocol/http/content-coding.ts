@@ -1,33 +1,34 @@
-// Compression of bodies, gzip and deflate (zlib's format) both ways: requests as Triton takes them, answers negotiated
-// as RFC 9110 (section 12.5.3) says. Nothing inflates to more than its limit.
+// Compression of bodies, gzip and deflate (zlib's format), both ways. Requests are read as Triton reads them, and answers
+// negotiated by RFC 9110 (section 12.5.3). No body inflates beyond its limit.
 
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 
 import { listElements, lowerCase, trimBlanks } from '../../ascii.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import { type InflateFault, type InflateLimits, inflateLater } from '../inflate.js';
+import { writeInTurns } from '../write-in-turns.js';
 
 export type ContentCoding = 'identity' | 'gzip' | 'deflate';
 
-/** What a refused Content-Encoding is told that would be understood. */
+/** The supported codings, which the refusal of another Content-Encoding names. */
 export const REQUEST_CODINGS = 'gzip, deflate';
 
-/** The coding of a request's body. Throws UNSUPPORTED for any but ours, spelt exactly, as Triton does. */
+/** The coding of a request's body. As in Triton, it must be spelt exactly: throws UNSUPPORTED for any other. */
 export function requestCoding(contentEncoding: string | undefined): ContentCoding {
   if (contentEncoding === undefined || contentEncoding === 'identity') return 'identity';
   if (contentEncoding === 'gzip' || contentEncoding === 'deflate') return contentEncoding;
   throw new TritonError('UNSUPPORTED', 'Unsupported compression type');
 }
 
-/** The largest compressed body that may inflate to `maxInflatedSize`: data that does not shrink grows a little. */
+/** The largest compressed body that may inflate to `maxInflatedSize`. Data that does not shrink grows a little. */
 export function maxCompressedSize(maxInflatedSize: number): number {
   return maxInflatedSize + Math.ceil(maxInflatedSize / 1000) + 1024;
 }
 
 /**
- * Inflates a body of either coding; which one is seen from its first bytes, as in Triton. Rejects with INVALID_ARG
- * when it is larger than its limit inflated (as soon as that shows), or when anything of it is corrupt, missing or
- * left over, with UNAVAILABLE when there is no room for it.
+ * Inflates a body of either coding. Its first bytes decide which, as in Triton. Rejects with INVALID_ARG as soon as the body
+ * inflates beyond its limit, and for corrupt, missing or surplus data. Rejects with UNAVAILABLE when there is no room for the
+ * body.
  */
 export function inflateBody(body: Buffer, limits: InflateLimits): Promise<Buffer> {
   return new Promise((resolve, reject) => {
@@ -56,8 +57,8 @@ function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
 }
 
 /**
- * The coding for an answer: of those that the client weights highest the first, with preference for the plain form
- * where `*` names it. What is malformed counts for nothing, and the plain form is taken where nothing else fits.
+ * The coding for an answer: the first that the client gives the highest weight. `*` prefers the plain form. Malformed elements
+ * are ignored, and without another match the answer is plain.
  */
 export function answerCoding(acceptEncoding: string | undefined): ContentCoding {
   if (acceptEncoding === undefined || acceptEncoding === '') return 'identity';
@@ -80,37 +81,39 @@ export function answerCoding(acceptEncoding: string | undefined): ContentCoding 
   return chosen;
 }
 
-/** In our order of preference where the client leaves it to us. */
+/** Our order of preference, when the client leaves the choice to us. */
 const CODINGS: readonly ContentCoding[] = ['identity', 'gzip', 'deflate'];
 
 function codingCalled(name: string): ContentCoding | undefined {
   return CODINGS.find((coding) => coding === name);
 }
 
-// More digits than RFC 9110 allows and weights over 1 are taken for what they mean.
+// Weights over 1, or with more digits than RFC 9110 allows, keep their value.
 function weightOf(parameter: string): number | undefined {
   const digits = /^q[\t ]*=[\t ]*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)$/.exec(parameter)?.[1];
   return digits === undefined ? undefined : Number(digits);
 }
 
-/** Larger bodies are compressed in another thread, for the sake of the other requests. */
+/** Larger bodies are compressed in another thread, so that other requests need not wait. */
 const LARGEST_INLINE = 8 * 1024;
 const CHUNK_SIZE = 256 * 1024;
 
+/** Ends the compression without a result. */
+export type CancelCompression = () => void;
+
 /**
- * Calls back with the parts of the compressed body, at once when it is small; undefined when memory is short. Takes
- * `parts` as one body.
+ * Calls back with the parts of the compressed body, or with undefined when memory is short. A small body is compressed at once.
+ * `parts` together are one body. Returns how to cancel it, unless it is done.
  */
 export function compressBody(
   parts: readonly Uint8Array[],
   coding: Exclude<ContentCoding, 'identity'>,
   done: (parts: readonly Uint8Array[] | undefined) => void,
-): void {
+): CancelCompression | undefined {
   let compressed: Buffer | undefined;
   try {
     if (parts.reduce((size, part) => size + part.byteLength, 0) > LARGEST_INLINE) {
-      compressLater(parts, coding, done);
-      return;
+      return compressLater(parts, coding, done);
     }
     const body = Buffer.concat(parts);
     compressed = coding === 'gzip' ? gzipSync(body) : deflateSync(body);
@@ -118,18 +121,19 @@ export function compressBody(
     compressed = undefined;
   }
   done(compressed && [compressed]);
+  return undefined;
 }
 
 function compressLater(
   parts: readonly Uint8Array[],
   coding: Exclude<ContentCoding, 'identity'>,
   done: (parts: readonly Uint8Array[] | undefined) => void,
-): void {
+): CancelCompression {
   const stream = coding === 'gzip' ? createGzip({ chunkSize: CHUNK_SIZE }) : createDeflate({ chunkSize: CHUNK_SIZE });
   const pieces: Buffer[] = [];
   stream.on('data', (piece: Buffer) => pieces.push(piece));
   stream.on('end', () => done(pieces));
   stream.on('error', () => done(undefined));
-  for (const part of parts) stream.write(part);
-  stream.end();
+  writeInTurns(stream, parts);
+  return () => void stream.destroy();
 }

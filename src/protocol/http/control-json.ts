@@ -1,20 +1,19 @@
-// The JSON of what clients read and change on the server (server/src/http_server.cc, HandleTrace and the others): trace
-// settings, whose numbers are text and which null clears; log settings, which null leaves as they are; shared memory; the
-// model repository.
+// The JSON of the control endpoints (server/src/http_server.cc, HandleTrace and the others): trace settings, log settings, shared
+// memory, the model repository. The numbers of trace settings are text. Null clears a trace setting, and leaves a log setting
+// unchanged.
 
 import { invalidArg, TritonError } from '../../errors.js';
 import { LOG_FORMATS, type LogSettings } from '../../logger.js';
 import type { RepositoryModel } from '../../model/repository-model.js';
 import type { SystemSharedMemoryRegion } from '../../model/shared-memory.js';
-import type { TraceSettings, TraceUpdate } from '../../model/traces.js';
-import { checkLoadParameter } from '../control-refusals.js';
+import type { TraceSettings, TraceUpdate } from '../../observability/traces.js';
 import type { JsonValue } from '../json/json-value.js';
 import { checkVerboseLevel, logFileIsFixed } from '../log-settings.js';
 import { parseTraceCount, parseTraceLevels, parseTraceUnsigned, traceFileIsFixed } from '../trace-settings.js';
-import { asBoolean, asString, asStrings, asUnsigned, membersOf, parseBody } from './json-access.js';
+import { asBoolean, asString, asStrings, asUnsigned, parseBody } from './json-access.js';
 import { member } from './json-members.js';
 
-/** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Members that are no settings are passed over, as Triton does. */
+/** Throws INVALID_ARG, and UNSUPPORTED for the trace file. Ignores members that are not settings, as Triton does. */
 export function decodeTraceUpdate(json: JsonValue): TraceUpdate {
   if (member(json, 'trace_file') !== undefined) throw traceFileIsFixed();
   return {
@@ -35,7 +34,7 @@ function setting<Name extends keyof TraceUpdate>(
   return value === undefined ? {} : { [name]: value === null ? null : read(value) };
 }
 
-/** Throws INVALID_ARG, UNAVAILABLE for an unknown format as Triton does, and UNSUPPORTED for the log file. Other members are passed over. */
+/** Throws INVALID_ARG, UNAVAILABLE for an unknown format as Triton does, and UNSUPPORTED for the log file. Ignores other members. */
 export function decodeLogUpdate(json: JsonValue): Partial<LogSettings> {
   if (given(json, 'log_file') !== undefined) throw logFileIsFixed();
   const info = given(json, 'log_info');
@@ -80,7 +79,7 @@ export function decodeSharedMemoryRegistration(name: string, body: Buffer): Syst
   };
 }
 
-/** What JSON.stringify takes. Registered sizes fit a number. */
+/** Returns a value for JSON.stringify. Registered sizes fit a number. */
 export function sharedMemoryStatusJson(regions: readonly SystemSharedMemoryRegion[]): readonly unknown[] {
   return regions.map(({ name, key, offset, byteSize }) => ({
     name,
@@ -90,39 +89,14 @@ export function sharedMemoryStatusJson(regions: readonly SystemSharedMemoryRegio
   }));
 }
 
-/** Whether only ready models are asked for; an empty body asks for all. Throws INVALID_ARG. */
+/** Whether the request asks for ready models only. An empty body asks for all. Throws INVALID_ARG. */
 export function decodeRepositoryIndex(body: Buffer): boolean {
   if (body.length === 0) return false;
   const ready = member(parseBody(body), 'ready');
   return ready !== undefined && asBoolean(ready);
 }
 
-/** The parameters of a load. */
-export interface LoadParametersJson {
-  readonly config: string | undefined;
-  /** By the parameters' names. */
-  readonly files: Readonly<Record<string, Uint8Array | undefined>>;
-}
-
-/** An empty body has none. Throws INVALID_ARG. */
-export function decodeLoadParameters(body: Buffer): LoadParametersJson {
-  if (body.length === 0) return { config: undefined, files: {} };
-  const parameters: JsonValue | undefined = member(parseBody(body), 'parameters');
-  const members = parameters === undefined ? [] : membersOf(parameters);
-  const texts = members.map(([name, value]) => [name, asString(value)] as const);
-  for (const [name] of texts) checkLoadParameter(name);
-  return {
-    config: texts.find(([name]) => name === 'config')?.[1],
-    files: Object.fromEntries(texts.flatMap(([name, text]) => (name === 'config' ? [] : [[name, decodeFile(text)]]))),
-  };
-}
-
-/** Undefined for a text that is not base64. */
-function decodeFile(text: string): Uint8Array | undefined {
-  return /^[A-Za-z0-9+/]*={0,2}$/.test(text) ? new Uint8Array(Buffer.from(text, 'base64')) : undefined;
-}
-
-/** What JSON.stringify takes. */
+/** Returns a value for JSON.stringify. */
 export function repositoryIndexJson(models: readonly RepositoryModel[]): readonly unknown[] {
   return models.map(({ name, version, state, reason }) => ({
     name,

@@ -74,8 +74,7 @@ describe('decodeGenerateEvent', () => {
     expect(() => outputsOf('{"y":[1,2]}', modelOf({ ...UINT8, shape: [-1, -1] }))).toThrow(
       expect.objectContaining({
         code: 'UNSUPPORTED',
-        message:
-          "output 'y' of model 'm' has 2 elements and shape [-1,-1]: generate_stream does not tell how they lie, a gRPC stream does",
+        message: "output 'y' of model 'm' has 2 elements and shape [-1,-1]: only a gRPC stream tells how they lie",
       }),
     );
   });

@@ -1,5 +1,5 @@
-// One event of generate_stream, for clients: a response, or the text that the request failed with. Outputs come as flat lists, or
-// as one element, without shapes: these follow from the declaration and from how many rows were asked.
+// Decodes one event of generate_stream, for clients: a response, or the error text of the request. Outputs come as flat lists, or
+// as one element, without shapes. The shapes follow from the declaration and from the number of requested rows.
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
@@ -15,9 +15,8 @@ import { readTensorData } from './read-tensor-data.js';
 const EVENT = membersOf({ limit: Infinity, what: 'members' });
 
 /**
- * `rows`: of the batch that was asked for, undefined where tensors have no batch axis. Throws the error that the event tells,
- * with the code UNKNOWN because nobody tells that; INTERNAL for what is no such event, and UNSUPPORTED for outputs whose shape
- * cannot be known.
+ * `rows`: the requested rows of the batch; undefined for tensors without a batch axis. Throws the error in the event, as UNKNOWN
+ * because the event has no code. Throws INTERNAL for a malformed event, and UNSUPPORTED for outputs whose shape is unknown.
  */
 export function decodeGenerateEvent(data: Buffer, model: ModelSignature, rows: number | undefined): ModelInferResponse {
   const json = readResponse(() => {
@@ -42,7 +41,7 @@ export function decodeGenerateEvent(data: Buffer, model: ModelSignature, rows: n
     const count = value instanceof JsonArray ? value.length : 1;
     const shape = shapeOf(spec.shape, rows, { count, what: `output '${name}' of model '${model.name}'` });
     const place = { bytes: data, start: json.places[2 * index]!, end: json.places[2 * index + 1]! };
-    // Copied, because the reader may use memory that it shares with others.
+    // Copied, because the reader may share its memory with others.
     const bytes =
       count === 0
         ? new Uint8Array()
@@ -58,7 +57,7 @@ export function decodeGenerateEvent(data: Buffer, model: ModelSignature, rows: n
   };
 }
 
-/** An error is alone; an output may be called so too. */
+/** The text of an error event. An error has no members beside it; an output may have the same name. */
 function errorIn(json: JsonObject): string | undefined {
   if (json.has('model_name')) return undefined;
   const error = json.get('error');
@@ -75,7 +74,7 @@ function shapeOf(
   if (open > 1) {
     throw new TritonError(
       'UNSUPPORTED',
-      `${what} has ${count} elements and shape ${formatShape(shape)}: generate_stream does not tell how they lie, a gRPC stream does`,
+      `${what} has ${count} elements and shape ${formatShape(shape)}: only a gRPC stream tells how they lie`,
     );
   }
   const fixed = shape.reduce((product, dim) => (dim === -1 ? product : product * dim), 1);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 
 import { TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
@@ -204,7 +204,27 @@ describe('a generate request', () => {
     [TEXT, '{', syntax('Missing a name for object member. at 1')],
     [TEXT, '{"text_input":"a"}x', syntax('The document root must not be followed by other values. at 18')],
   ])('is refused when it is (%#) %3$s', (config, json, message) => {
-    expect(refusal(config, json)).toBe(message);
+    // What was expected stands behind Triton's words.
+    expect(refusal(config, json).split(': expected ')[0]).toBe(message);
+  });
+
+  const MATRIX = modelOf({ m: ['int32', [-1, 2]] });
+  it.each<[CompleteModelConfig, string, readonly number[], readonly number[]]>([
+    [MATRIX, '{"m":[[1,2],[3,4],[5,6]]}', [1, 3, 2], [1, 2, 3, 4, 5, 6]],
+    [MATRIX, '{"m":[[[1,2]],[[3,4]]]}', [2, 1, 2], [1, 2, 3, 4]],
+    [MATRIX, '{"m":[1,2,3,4]}', [1, 2, 2], [1, 2, 3, 4]],
+    [modelOf({ m: ['int32', [-1, 2]] }, 0), '{"m": [ [1, 2],[3 ,4]]}', [2, 2], [1, 2, 3, 4]],
+    [modelOf({ m: ['int32', [-1, -1]] }, 0), '{"m":[[1],[2],[3]]}', [3, 1], [1, 2, 3]],
+    // The core refuses dimensions that are not the model's.
+    [modelOf({ m: ['int32', [2, 2]] }, 0), '{"m":[[1],[2]]}', [2, 1], [1, 2]],
+  ])('takes lists that are nested as the shape says (%#)', (config, json, shape, data) => {
+    expect(inputOf(config, json)).toEqual({ shape, data });
+  });
+
+  it('is refused with lists of different lengths', () => {
+    expect(refusal(MATRIX, '{"m":[[1,2],[3]]}')).toBe(
+      "input 'm' must be nested lists of 2 levels, as its shape [-1,2] says, got lists of 2 and of 1 elements at level 2",
+    );
   });
 
   it('has no more members than a request may have parameters', () => {

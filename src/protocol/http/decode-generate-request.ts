@@ -1,26 +1,33 @@
-// From the body of POST …/generate and …/generate_stream to a ModelInferRequest (the generate extension): members that
-// are called as inputs become tensors whose shape follows from the model's configuration, all others request
-// parameters. Follows Triton's order of steps and its texts (server/src/http_server.cc, GenerateRequestClass). Takes time
-// in proportion to the bytes, and pauses meanwhile.
+// Decodes the body of POST …/generate and …/generate_stream into a ModelInferRequest (the generate extension). Members with the
+// name of an input become tensors, whose shape follows from the model's configuration. All others become request parameters.
+// Follows Triton's order of steps and its texts (server/src/http_server.cc, GenerateRequestClass). The time is proportional to
+// the bytes, with pauses.
 
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
-import { Pace, type PacedWork, PAUSE_BYTES } from '../../model/paced-work.js';
+import { Pace, type PacedWork, PAUSE_BYTES } from '../../pacing/paced-work.js';
 import type { Parameters } from '../../model/parameters.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 import { JsonParser } from '../json/json-parser.js';
+import { LONG_RUN_BYTES } from '../json/json-scanner.js';
+import { spaceRuns } from '../json/space-runs.js';
 import { membersOf } from '../json/json-shape.js';
 import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
+import type { RequestSequence } from '../../model/request-sequence.js';
 import type { CompleteRequest, RequestForm } from '../request-form.js';
+import { SequenceFields } from '../sequence-parameters.js';
+import { takeSequenceField } from './sequence-members.js';
 import { checkJsonSize } from './decode-infer-request.js';
 import type { RequestBody } from './decode-raw-request.js';
+import { nestedShape } from '../plain-json/nested-shape.js';
 import { expectString, member, parameterNumber, ParameterTexts } from './json-members.js';
-import { type DataText, tensorDataReader } from './read-tensor-data.js';
+import { tensorDataReader } from './read-tensor-data.js';
+import type { DataText } from './tensor-data-reader.js';
 
-/** The member whose own members are mapped by the same rule. */
+/** The member whose own members follow the same rule. */
 const NESTED = 'parameters';
 const MEMBERS = { limit: REQUEST_LIMITS.parameters, what: 'members', repeated: 'all' } as const;
 const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
@@ -29,6 +36,7 @@ const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
 export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: RequestBody): PacedWork<RequestForm> {
   checkJsonSize(body.length, maxInputSize);
   const parser = new JsonParser(body, {}, GENERATE_REQUEST);
+  if (body.length > LONG_RUN_BYTES) parser.runs = spaceRuns(body, body.length);
   while (!parser.advance(PAUSE_BYTES)) yield;
   const json = parser.value;
   if (!(json instanceof JsonObject)) throw invalidArg('attempt to get members for non-object');
@@ -54,14 +62,16 @@ class GenerateForm implements RequestForm {
       if (given.name === NESTED) yield* mapping.addNested(given);
       else yield* mapping.add(given);
     }
-    const { id, parameters, inputs, memory } = mapping;
+    const { id, parameters, inputs, memory, sequence } = mapping;
     const { name: modelName } = config;
     const none = { outputs: [], priority: 0, timeoutMicroseconds: 0 };
-    return { request: { modelName, modelVersion, id, parameters, inputs, ...none, memory } };
+    return {
+      request: { modelName, modelVersion, id, parameters, inputs, ...none, memory, ...(sequence && { sequence }) },
+    };
   }
 }
 
-/** A member of the request, with its text. */
+/** A member of the request, and its text. */
 interface GivenMember {
   readonly name: string;
   readonly value: JsonValue;
@@ -81,8 +91,10 @@ class GenerateMapping {
   readonly inputs: InferTensor[] = [];
   readonly #config: CompleteModelConfig;
   readonly #maxInputSize: number;
-  // Without a prototype: a parameter may be called anything, __proto__ too.
+  // The object has no prototype, because a parameter may have any name, even __proto__.
   #parameters: Record<string, Parameters[string]> | undefined;
+  /** Set for a model that batches by sequences. For other models these members are ordinary parameters, as in Triton. */
+  readonly #fields: SequenceFields | undefined;
   #byteSize = 0;
   readonly #texts = new ParameterTexts();
   readonly #pace = new Pace();
@@ -92,13 +104,18 @@ class GenerateMapping {
     this.id = id;
     this.#config = config;
     this.#maxInputSize = maxInputSize;
+    this.#fields = config.sequenceBatching && new SequenceFields();
+  }
+
+  get sequence(): RequestSequence | undefined {
+    return this.#fields?.sequence;
   }
 
   get parameters(): Parameters | undefined {
     return this.#parameters;
   }
 
-  /** Of the inputs, what belongs to them alone. */
+  /** The memory that belongs to the inputs alone. */
   get memory(): readonly ArrayBuffer[] | undefined {
     return this.#memory.length === 0 ? undefined : this.#memory;
   }
@@ -122,8 +139,9 @@ class GenerateMapping {
 
   *add(given: GivenMember): PacedWork<void> {
     const input = this.#config.inputs.find(({ name }) => name === given.name);
-    if (input === undefined) this.#addParameter(given.name, given.value);
-    else yield* this.#addInput(input, given);
+    if (input !== undefined) yield* this.#addInput(input, given);
+    else if (this.#fields === undefined || !takeSequenceField(this.#fields, given.name, given.value))
+      this.#addParameter(given.name, given.value);
   }
 
   #addParameter(key: string, value: JsonValue): void {
@@ -145,8 +163,9 @@ class GenerateMapping {
     if (this.inputs.some((given) => given.name === name)) {
       throw invalidArg(`[request id: ${this.id || '<id_unknown>'}] input '${name}' already exists in request`);
     }
-    const count = value instanceof JsonArray ? value.length : 1;
-    const shape = this.#shapeFor(input, count);
+    const nested = value instanceof JsonArray ? this.#nestedFor(input, text) : undefined;
+    const shape = nested === undefined ? this.#shapeFor(input, lengthOf(value)) : yield* nested;
+    const count = elementCount(shape);
     this.#addSize(name, elementCount(shape) * DATATYPE_BYTE_SIZE[datatype]);
     if (count === 0) {
       this.inputs.push({ name, datatype, shape, bytes: new Uint8Array(0) });
@@ -170,7 +189,22 @@ class GenerateMapping {
     );
   }
 
-  /** The declared shape with `count` elements: the innermost open axis takes what the fixed ones leave, others are 1. */
+  /**
+   * The shape of lists that are nested as deep as a declared shape of several axes, with or without the batch axis. Undefined for any
+   * other list: Triton takes a flat one, and knows its shape by the number of elements.
+   */
+  #nestedFor({ name, shape }: CompleteTensorSpec, text: DataText): PacedWork<number[]> | undefined {
+    const isBatch = this.#config.maxBatchSize > 0;
+    const depth = shape.length > 1 ? depthOf(text) : 0;
+    if (depth < 2) return undefined;
+    if (depth === shape.length)
+      return isBatch
+        ? withRow(nestedShape(text, shape, `input '${name}'`))
+        : nestedShape(text, shape, `input '${name}'`);
+    return isBatch && depth === shape.length + 1 ? nestedShape(text, [-1, ...shape], `input '${name}'`) : undefined;
+  }
+
+  /** The declared shape with `count` elements. The innermost open axis takes what the fixed axes leave, and other open axes are 1. */
   #shapeFor({ name, shape }: CompleteTensorSpec, count: number): number[] {
     const target = this.#config.maxBatchSize > 0 ? [-1, ...shape] : [...shape];
     let rest = count;
@@ -181,4 +215,25 @@ class GenerateMapping {
     }
     return target.map((dim, axis) => (dim !== -1 ? dim : axis === open ? rest : 1));
   }
+}
+
+function lengthOf(value: JsonValue): number {
+  return value instanceof JsonArray ? value.length : 1;
+}
+
+function* withRow(nested: PacedWork<number[]>): PacedWork<number[]> {
+  return [1, ...(yield* nested)];
+}
+
+const OPEN_LIST = 0x5b;
+
+/** How many lists begin before the first element. */
+function depthOf({ bytes, start, end }: DataText): number {
+  let depth = 0;
+  for (let pos = start; pos < end; pos++) {
+    const byte = bytes[pos]!;
+    if (byte === OPEN_LIST) depth++;
+    else if (byte > 0x20) break;
+  }
+  return depth;
 }

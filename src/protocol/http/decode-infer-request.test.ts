@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../model/paced-work.js';
+import { finishPaced, PAUSE_BYTES, type PacedWork } from '../../pacing/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../../model/shared-memory.js';
-import { isBinaryOutput } from './binary-outputs.js';
+import { isBinaryOutput } from './encode-infer-response.js';
 import { decodeInferRequest, type CompleteInferRequest, type InferBody } from './decode-infer-request.js';
 
 const spec = (
@@ -315,12 +315,12 @@ describe('what is malformed', () => {
       "Unable to parse 'shape': attempt to access JSON non-array as array",
     ],
     [
-      withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[-1]}'),
-      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer",
+      withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[2,-5]}'),
+      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer: expected integers of at least 0 for the shape of 'x', got -5 at index 1",
     ],
     [
       withInput('{"data":[1],"name":"x","datatype":"FP32","shape":[1.0]}'),
-      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer",
+      "Unable to parse 'shape': attempt to access JSON non-unsigned-integer as unsigned-integer: expected integers of at least 0 for the shape of 'x', got 1.0 at index 0",
     ],
     [
       withInput('{"data":1,"name":"x","datatype":"FP32","shape":[1]}'),
@@ -453,6 +453,17 @@ describe('a raw request', () => {
     ['without any bytes', modelWith([spec('x', 'FP32', [-1])]), Buffer.alloc(0), [1, 0], []],
     ['with too many bytes, which the core refuses', modelWith([spec('x', 'FP32', [-1])]), Buffer.alloc(7), [1, 1], []],
     ['with a dimension of zero', modelWith([spec('x', 'FP32', [0, -1])]), Buffer.alloc(0), [1, 0, 0], []],
+    [
+      'beside inputs that may be left out',
+      modelWith([
+        { ...spec('o', 'FP32', [1]), optional: true },
+        spec('x', 'FP32', [2]),
+        { ...spec('p', 'BYTES', [1]), optional: true },
+      ]),
+      Buffer.alloc(8),
+      [1, 2],
+      [],
+    ],
     ['of BYTES', modelWith([spec('x', 'BYTES', [1])]), Buffer.from('hi'), [1, 1], [2, 0, 0, 0, 0x68, 0x69]],
   ])('%s', (_, config, body, shape, bytes) => {
     const { request, binaryOutputs } = raw(body, config);
@@ -468,6 +479,13 @@ describe('a raw request', () => {
   it.each<[CompleteModelConfig, string]>([
     [
       modelWith([spec('a', 'FP32', [-1]), spec('b', 'FP32', [-1])]),
+      "Raw request must only have 1 input (found 1) to be deduced but got 2 inputs in 'm' model configuration",
+    ],
+    [
+      modelWith([
+        { ...spec('a', 'FP32', [-1]), optional: true },
+        { ...spec('b', 'FP32', [-1]), optional: true },
+      ]),
       "Raw request must only have 1 input (found 1) to be deduced but got 2 inputs in 'm' model configuration",
     ],
     [modelWith([spec('x', 'BYTES', [-1])]), "For BYTE datatype raw input 'x', the model must have input shape [1]"],

@@ -1,5 +1,5 @@
-// From the body of an answer to POST …/infer to a ModelInferResponse, for clients: JSON, and behind it the raw bytes of
-// the outputs that have a `binary_data_size`. Outputs in JSON form are understood too.
+// Decodes the body of an answer to POST …/infer into a ModelInferResponse, for clients: JSON, and behind it the raw bytes of the
+// outputs that have a `binary_data_size`. Outputs in JSON form are understood too.
 
 import { TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
@@ -15,9 +15,8 @@ import { parseResponseJson, readResponse } from './parse-response-json.js';
 import { readTensorData } from './read-tensor-data.js';
 
 /**
- * `headerLength` is the header Inference-Header-Content-Length. Throws INTERNAL when the body is no such answer.
- * The outputs are views of the body, which must not change any more. `known`: the JSON of answers before, which need not be
- * parsed again.
+ * `headerLength` is the header Inference-Header-Content-Length. Throws INTERNAL when the body is malformed. The outputs are views
+ * of the body, which must not change any more. `known`: the JSON of earlier answers, which need not be parsed again.
  */
 export function decodeInferResponse(
   body: Buffer,
@@ -25,7 +24,7 @@ export function decodeInferResponse(
   known?: KnownHeaders,
 ): ModelInferResponse {
   const jsonLength = readResponse(() => parseHeaderLength(headerLength, body.length));
-  // Without binary tensors behind it, the JSON is another one each time.
+  // JSON without binary tensors behind it differs in each answer.
   const parsed = parseKnown(body, jsonLength, jsonLength < body.length ? known : undefined);
   return readResponse(() => readInferResponse(parsed, body, jsonLength));
 }
@@ -64,7 +63,8 @@ function readInferResponse({ json, id }: ParsedHeader, body: Buffer, jsonLength:
   };
 }
 
-function readOutput(output: JsonValue, takeBinary: (name: string, size: number) => Buffer): InferTensor {
+/** `takeBinary` gives the bytes of an output that has a `binary_data_size`. */
+export function readOutput(output: JsonValue, takeBinary: (name: string, size: number) => Buffer): InferTensor {
   const name = stringMember(output, 'name');
   const datatype = stringMember(output, 'datatype');
   if (!isDatatype(datatype)) throw invalid(`output '${name}' has unknown datatype '${datatype}'`);
@@ -75,18 +75,18 @@ function readOutput(output: JsonValue, takeBinary: (name: string, size: number) 
     return { name, datatype, shape, bytes };
   }
   const data = arrayMember(output, 'data');
-  // Copied, because the reader may use memory that it shares with others.
+  // Copied, because the reader may share its memory with others.
   const bytes = new Uint8Array(readTensorData(data, { datatype, count: elementCount(shape), name }));
   return { name, datatype, shape, bytes };
 }
 
-// KServe's Python server writes null for what it has not.
+// KServe's Python server writes null for absent values.
 function optionalString(json: JsonValue, key: string): string {
   const value = member(json, key) ?? null;
   return value === null ? '' : expectString(value, key);
 }
 
-// A server may put anything here; what has no place among our parameters is left out.
+// A server may put anything here. Values that our parameters cannot hold are left out.
 function readParameters(value: JsonValue | undefined): Parameters | undefined {
   if (!(value instanceof JsonObject)) return undefined;
   const entries: [string, Parameters[string]][] = [];

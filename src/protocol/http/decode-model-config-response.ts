@@ -1,4 +1,4 @@
-// From the answer to GET …/config to what a client needs of it.
+// Reads the parts of the answer to GET …/config that a client needs.
 
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
 import { dtypeOf } from '../../tensor/dtype.js';
@@ -8,7 +8,7 @@ import { datatypeOfConfig, type ModelSignature } from '../model-signature.js';
 import { arrayMember, expectBoolean, expectUnsigned, member, stringMember, unparsable } from './json-members.js';
 import { parseResponseJson, readResponse } from './parse-response-json.js';
 
-/** Throws INTERNAL when the body is no model configuration. */
+/** Throws INTERNAL when the body is not a model configuration. */
 export function decodeModelConfigResponse(body: Buffer): ModelSignature {
   const json = parseResponseJson(body);
   return readResponse(() => ({

@@ -1,5 +1,6 @@
-// The raw binary request: a body without any JSON, which is the data of the model's only input. The shape follows
-// from the configuration and the number of bytes (Triton's AddRawInput; core/src/infer_request.cc).
+// The raw binary request: a body without any JSON, which holds the data of the model's only input that a request
+// needs; Triton wants it to have no other. The shape follows from the
+// configuration and the number of bytes (Triton's AddRawInput; core/src/infer_request.cc).
 
 import { invalidArg, type TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
@@ -8,14 +9,14 @@ import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 
 export interface RequestBody {
-  /** As in the path; '' asks for the latest. */
+  /** The version in the path; empty for the latest. */
   readonly modelVersion: string;
   readonly body: Buffer;
-  /** Largest JSON part, and largest tensor that JSON may expand to, in bytes. */
+  /** Limit in bytes for the JSON part, and for a tensor that JSON expands to. */
   readonly maxInputSize: number;
 }
 
-/** Throws INVALID_ARG when the model's configuration does not tell what the bytes are. */
+/** Throws INVALID_ARG when the model's configuration does not determine the bytes' meaning. */
 export function decodeRawRequest(
   config: CompleteModelConfig,
   { modelVersion, body, maxInputSize }: RequestBody,
@@ -26,8 +27,10 @@ export function decodeRawRequest(
         'Use --http-max-input-size to increase the limit.',
     );
   }
-  const input = config.inputs[0];
-  if (input === undefined || config.inputs.length > 1) {
+  // The data of optional inputs may be left out, and a body without JSON leaves it out.
+  const required = config.inputs.filter(({ optional }) => !optional);
+  const [input, ...others] = config.inputs.length === 1 ? config.inputs : required;
+  if (input === undefined || others.length > 0) {
     throw refuse(
       `Raw request must only have 1 input (found 1) to be deduced but got ${config.inputs.length} inputs in '${config.name}' model configuration`,
     );

@@ -1,8 +1,8 @@
-// A ModelInferRequest as the body of POST …/generate_stream, for clients: inputs as flat lists by their names, parameters beside
-// them. Shapes are not sent, so that a tensor must have the shape that the server gives its elements.
+// A ModelInferRequest as the body of POST …/generate_stream, for clients: inputs as flat lists by their names, and parameters
+// beside them. Shapes are not sent, so a tensor must have the shape that the server gives its elements.
 
 import { invalidArg, TritonError } from '../../errors.js';
-import { finishPaced, Pace } from '../../model/paced-work.js';
+import { finishPaced, Pace } from '../../pacing/paced-work.js';
 import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount, formatShape } from '../../tensor/shape.js';
 import type { ClassifiedRequest } from '../classified-request.js';
@@ -13,7 +13,7 @@ import { writeTensorData } from './write-tensor-data.js';
 const ELSEWHERE = 'generate_stream carries no such thing, a gRPC stream does';
 const PARAMETERS = 'parameters';
 
-/** Throws UNSUPPORTED for what the body cannot say, and INVALID_ARG for parameters that would be inputs there. */
+/** Throws UNSUPPORTED for content that the body cannot carry, and INVALID_ARG for parameters that the server would take for inputs. */
 export function encodeGenerateRequest(request: ClassifiedRequest, model: ModelSignature): readonly Buffer[] {
   const writer = borrowWriter();
   try {
@@ -27,12 +27,12 @@ export function encodeGenerateRequest(request: ClassifiedRequest, model: ModelSi
   }
 }
 
-/** The extension has parameters only, which the server does not take for these. */
+/** Refuses requests with options that the extension only has parameters for. The server ignores such parameters. */
 function refuseUnsaid(
   { priority, timeoutMicroseconds, sequence, classes }: ClassifiedRequest,
   { name, inputs }: ModelSignature,
 ): void {
-  // The server takes the member for the request's id, and wants a text.
+  // The server reads this member as the request's id, and requires a text.
   if (inputs.some((input) => input.name === 'id'))
     throw new TritonError('UNSUPPORTED', `input 'id' of model '${name}': ${ELSEWHERE}`);
   const given = Object.entries({ priority, serverTimeoutMicroseconds: timeoutMicroseconds, sequence, classes }).find(
@@ -72,7 +72,7 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
   if (taken !== undefined) {
     throw invalidArg(`parameter '${taken[0]}' is called as an input of model '${model.name}': ${ELSEWHERE}`);
   }
-  // An input may be called so.
+  // An input may have this name.
   const isNested = !names.includes(PARAMETERS);
   if (!isNested && members.some(([name]) => name === 'id')) {
     throw new TritonError(
@@ -90,10 +90,11 @@ function writeParameters(writer: JsonWriter, request: ClassifiedRequest, model: 
   if (isNested) writer.raw('}');
 }
 
-// Which shape a flat list of elements has for a declared one: the generate extension sends no shapes. The rule is Triton's
-// (server/src/http_server.cc, GenerateRequestClass): the innermost open axis takes what the fixed ones leave, others are 1.
+// The shape of a flat list of elements, for a declared shape: the generate extension sends no shapes. The rule is Triton's
+// (server/src/http_server.cc, GenerateRequestClass). The innermost open axis takes what the fixed axes leave, and other open axes
+// are 1.
 
-/** Undefined when so many elements do not fit. `declared` is without the batch axis. */
+/** Undefined when `count` elements do not fit. `declared` is without the batch axis. */
 export function generatedShape(
   declared: readonly number[],
   maxBatchSize: number,

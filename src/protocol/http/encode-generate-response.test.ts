@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishPaced, type PacedWork } from '../../model/paced-work.js';
+import { finishPaced, type PacedWork } from '../../pacing/paced-work.js';
 
 import { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';

@@ -1,9 +1,9 @@
-// From a ModelInferResponse to the flat JSON of the generate extension, and to the events of generate_stream. Members
-// are in alphabetical order; a tensor of one element is that element, any other a flat list.
+// Encodes a ModelInferResponse as the flat JSON of the generate extension, and as events of generate_stream. Members are in
+// alphabetical order. A tensor of one element becomes that element, any other a flat list.
 
 import type { TritonError } from '../../errors.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
-import { Pace, type PacedWork } from '../../model/paced-work.js';
+import { Pace, type PacedWork } from '../../pacing/paced-work.js';
 import { elementCount } from '../../tensor/shape.js';
 import { borrowWriter, giveBackWriter, type JsonWriter, writeParameter } from '../json/json-writer.js';
 import { writeTensorData } from './write-tensor-data.js';
@@ -31,7 +31,7 @@ export function* encodeGenerateEvent(response: ModelInferResponse): PacedWork<re
   }
 }
 
-/** An event that tells of a failure. */
+/** An event that reports a failure. */
 export function encodeErrorEvent(error: TritonError): Buffer {
   const writer = borrowWriter();
   try {
@@ -42,7 +42,7 @@ export function encodeErrorEvent(error: TritonError): Buffer {
 }
 
 function* writeResponse(writer: JsonWriter, response: ModelInferResponse): PacedWork<void> {
-  // What comes later takes the place of what has the same name.
+  // A later member replaces an earlier one of the same name.
   const members = new Map<string, InferTensor | (() => void)>();
   if (response.id !== '') members.set('id', () => writer.string(response.id));
   members.set('model_name', () => writer.string(response.modelName));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 import { NO_SHARED_MEMORY } from '../../../test/support/no-shared-memory.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { completeModelConfig } from '../../model/complete-model.js';

@@ -1,20 +1,20 @@
-// A ModelInferRequest as the body of POST …/infer, for clients: JSON, and behind it every input as raw bytes (the
-// binary tensor data extension), or JSON alone, for servers without that extension. All outputs are asked for in the same form.
+// A ModelInferRequest as the body of POST …/infer, for clients. Either every input follows the JSON as raw bytes (the binary
+// tensor data extension), or all is JSON, for servers without that extension. The request asks for all outputs in the same form.
 
 import { invalidArg, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { ClassifiedRequest } from '../classified-request.js';
 import { borrowWriter, giveBackWriter, JsonWriter, writeParameter } from '../json/json-writer.js';
-import { finishPaced, Pace } from '../../model/paced-work.js';
+import { finishPaced, Pace } from '../../pacing/paced-work.js';
 import { traitsOf } from '../../tensor/dtype.js';
 import { writeTensorData } from './write-tensor-data.js';
 import { SEQUENCE_END, SEQUENCE_ID, SEQUENCE_START } from '../sequence-parameters.js';
 
 export interface EncodedInferRequest {
-  /** The body in order. Those of binary tensors are the tensors' own memory, not copies. */
+  /** The body in order. The chunks of binary tensors are the tensors' own memory, not copies. */
   readonly chunks: readonly Uint8Array[];
-  /** The value of the header Inference-Header-Content-Length: the size of the JSON part. Undefined when that is all. */
+  /** Value of Inference-Header-Content-Length: the size of the JSON part. Undefined when nothing follows the JSON. */
   readonly headerLength: number | undefined;
 }
 
@@ -30,7 +30,7 @@ export function encodeInferRequest(
   return { chunks, headerLength: json.length };
 }
 
-/** JSON alone. Throws UNSUPPORTED for datatypes without a JSON form, INVALID_ARG for strings that are no UTF-8. */
+/** JSON alone. Throws UNSUPPORTED for datatypes without a JSON form, and INVALID_ARG for strings that are not UTF-8. */
 export function encodeJsonRequest(request: ClassifiedRequest): EncodedInferRequest {
   const writer = borrowWriter();
   try {
@@ -62,10 +62,10 @@ function encodeHeader(request: ClassifiedRequest): Buffer {
   }
 }
 
-/** How tensors are sent and asked for. */
-interface Form {
+/** How a request carries its tensors and asks for outputs. */
+export interface Form {
   readonly isBinary: boolean;
-  /** The member of an input that has its elements, or says where they are. */
+  /** Writes the member of an input that holds its elements, or says where they are. */
   readonly writeForm: (input: InferTensor) => void;
 }
 
@@ -74,7 +74,7 @@ const BINARY: Form = {
   writeForm: ({ bytes }) => headerWriter.raw(',"parameters":{"binary_data_size":').integer(bytes.byteLength).raw('}'),
 };
 
-function writeRequest(writer: JsonWriter, request: ClassifiedRequest, { isBinary, writeForm }: Form): void {
+export function writeRequest(writer: JsonWriter, request: ClassifiedRequest, { isBinary, writeForm }: Form): void {
   writer.raw('{');
   if (request.id !== '') writer.raw('"id":').string(request.id).raw(',');
   writeParameters(writer, request, isBinary);
@@ -92,7 +92,7 @@ function writeRequest(writer: JsonWriter, request: ClassifiedRequest, { isBinary
   writer.raw('}');
 }
 
-/** Of values that come from users without types. */
+/** The types of parameters, for values from users of plain JavaScript. */
 const PARAMETER_TYPES: ReadonlySet<string> = new Set(['string', 'boolean', 'number', 'bigint']);
 
 function writeParameters(
@@ -106,7 +106,7 @@ function writeParameters(
   if (sequence !== undefined) {
     members.push([SEQUENCE_ID, sequence.id], [SEQUENCE_START, sequence.start], [SEQUENCE_END, sequence.end]);
   }
-  // It does not count for listed outputs: these say it themselves.
+  // The member has no effect on listed outputs, which carry their own.
   if (isBinary && outputs.length === 0) members.push(['binary_data_output', true]);
   if (members.length === 0) return;
   writer.raw('"parameters":{');

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import type { Datatype } from '../../tensor/dtype.js';
 import { encodeRaw } from '../../tensor/raw.js';
-import type { BinaryOutputs } from './binary-outputs.js';
+import type { BinaryOutputs } from './encode-infer-response.js';
 import { encodeInferResponse } from './encode-infer-response.js';
 
 const JSON_OUTPUTS: BinaryOutputs = { byDefault: false, listed: undefined };

@@ -1,12 +1,25 @@
-// From a ModelInferResponse to the body of a 200: JSON with the outputs as flat arrays, or JSON followed by the bytes
-// of the outputs that the client wants in binary. Outputs keep the response's order. Large tensors in JSON take their
-// time, with pauses.
+// Encodes a ModelInferResponse as the body of a 200. Outputs are flat arrays in the JSON, or follow it as bytes if the client
+// wants binary ones. They keep the response's order. Large tensors in JSON are written with pauses.
 
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { Pace, type PacedWork } from '../../model/paced-work.js';
+import { Pace, type PacedWork } from '../../pacing/paced-work.js';
 import { borrowWriter, giveBackWriter, type JsonWriter, writeParameter } from '../json/json-writer.js';
-import { type BinaryOutputs, isBinaryOutput } from './binary-outputs.js';
 import { writeTensorData } from './write-tensor-data.js';
+
+/** The outputs that the client wants as raw bytes behind the JSON, and those that it finds in shared memory. */
+export interface BinaryOutputs {
+  /** The request's `binary_data_output`, for outputs that it does not list. */
+  readonly byDefault: boolean;
+  /** Each listed output's own `binary_data`; undefined when the request lists none. */
+  readonly listed: ReadonlyMap<string, boolean> | undefined;
+  /** The outputs whose data is in shared memory and not in the answer. */
+  readonly elsewhere?: ReadonlySet<string> | undefined;
+}
+
+/** As in Triton, a listed output is JSON unless its own `binary_data` says otherwise. */
+export function isBinaryOutput({ byDefault, listed }: BinaryOutputs, name: string): boolean {
+  return listed?.get(name) ?? byDefault;
+}
 
 export interface EncodedInferResponse {
   /** Value of Inference-Header-Content-Length; undefined when nothing follows the JSON. */
@@ -45,7 +58,7 @@ export function byteLengthOf(parts: readonly Uint8Array[]): number {
 
 interface BinaryParts {
   readonly binaryOutputs: BinaryOutputs;
-  /** Gets the bytes that follow the JSON. */
+  /** Receives the bytes that follow the JSON. */
   readonly binary: Uint8Array[];
 }
 
@@ -58,23 +71,17 @@ function* writeResponse(
   writeHead(writer, response);
   for (let i = 0; i < response.outputs.length; i++) {
     const output = response.outputs[i]!;
-    writer
-      .raw(i === 0 ? '{"name":' : ',{"name":')
-      .string(output.name)
-      .raw(',"datatype":"')
-      .raw(output.datatype)
-      .raw('","shape":[');
-    for (let axis = 0; axis < output.shape.length; axis++) {
-      if (axis > 0) writer.raw(',');
-      writer.integer(output.shape[axis]!);
-    }
+    const { datatype, shape, bytes } = output;
+    // Numbers and datatypes are JSON as they are.
+    const properties = `,"datatype":"${datatype}","shape":[${shape.join(',')}]`;
+    writer.raw(i === 0 ? '{"name":' : ',{"name":').string(output.name);
     if (binaryOutputs.elsewhere?.has(output.name) === true) {
-      writer.raw(']}');
+      writer.raw(`${properties}}`);
     } else if (isBinaryOutput(binaryOutputs, output.name)) {
-      writer.raw('],"parameters":{"binary_data_size":').integer(output.bytes.byteLength).raw('}}');
-      if (output.bytes.byteLength > 0) binary.push(output.bytes);
+      writer.raw(`${properties},"parameters":{"binary_data_size":${bytes.byteLength}}}`);
+      if (bytes.byteLength > 0) binary.push(bytes);
     } else {
-      writer.raw('],"data":[');
+      writer.raw(`${properties},"data":[`);
       yield* writeTensorData(writer, output, pace);
       writer.raw(']}');
     }

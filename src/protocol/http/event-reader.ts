@@ -1,5 +1,5 @@
-// Server-sent events from the bytes of an answer, however they are cut: the data of each, as bytes (WHATWG HTML, section
-// 9.2.6). Names, ids and comments are passed over; nobody sends any here.
+// Reads server-sent events from the bytes of an answer, in chunks of any size. Each event gives its data as bytes (WHATWG HTML,
+// section 9.2.6). Names, ids and comments are ignored; nobody sends any here.
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -8,30 +8,30 @@ const COLON = 0x3a;
 const SPACE = 0x20;
 const NEW_LINE = Buffer.from('\n');
 
-/** What a piece takes beside its bytes: empty lines of data and single bytes take memory too. */
+/** The memory that a piece takes beside its bytes: empty lines of data and single bytes take memory too. */
 const BYTES_OF_A_PIECE = 128;
 
 export class EventReader {
-  /** Of the line under way. */
+  /** Parts of the current line. */
   #parts: Buffer[] = [];
   #partBytes = 0;
-  /** Of the event under way. */
+  /** Data of the current event. */
   #data: Buffer[] = [];
   #dataBytes = 0;
-  /** A carriage return ended the last line: a line feed right behind it belongs to it. */
+  /** True when a carriage return ended the last line. A line feed right behind it belongs to it. */
   #afterReturn = false;
 
-  /** Bytes that the event under way takes: who reads from strangers says how many are too many. */
+  /** Bytes that the current event takes. A caller that does not trust the sender sets a limit. */
   get heldBytes(): number {
     return this.#partBytes + this.#dataBytes;
   }
 
-  /** Whether something of an event has come that did not end. */
+  /** Whether the bytes so far end inside an event. */
   get isInside(): boolean {
     return this.#data.length > 0 || this.#parts.length > 0;
   }
 
-  /** Takes the next bytes, which must not change, and gives the data of the events that they complete. */
+  /** Takes the next bytes, which must not change, and returns the data of the events that they complete. */
   push(chunk: Buffer): Buffer[] {
     const events: Buffer[] = [];
     let owned = this.#data.length;
@@ -43,7 +43,7 @@ export class EventReader {
     let feed = -1;
     let carriage = -1;
     for (;;) {
-      // Each is looked for again where it was passed only: a chunk is searched once.
+      // A byte is searched for again only behind the last place found, so a chunk is searched once.
       if (feed < start) feed = placeOf(LINE_FEED, chunk, start);
       if (carriage < start) carriage = placeOf(CARRIAGE_RETURN, chunk, start);
       const end = Math.min(feed, carriage);
@@ -54,7 +54,7 @@ export class EventReader {
       if (start === chunk.length) this.#afterReturn = true;
       else if (chunk[start] === LINE_FEED) start++;
     }
-    // What stays is copied: a line of a few bytes would keep the whole chunk.
+    // Data that stays is copied. Otherwise a line of a few bytes would keep the whole chunk.
     for (; owned < this.#data.length; owned++) this.#data[owned] = Buffer.from(this.#data[owned]!);
     if (start < chunk.length) {
       this.#parts.push(chunk.subarray(start));
@@ -86,7 +86,7 @@ export class EventReader {
   }
 }
 
-/** Infinity for nowhere. */
+/** Returns Infinity when the byte is not there. */
 function placeOf(byte: number, chunk: Buffer, start: number): number {
   const place = chunk.indexOf(byte, start);
   return place < 0 ? Infinity : place;

@@ -4,8 +4,8 @@ import { listElements } from '../../ascii.js';
 import { invalidArg } from '../../errors.js';
 
 /**
- * Length of the JSON part; all of the body without the header. Throws INVALID_ARG in Triton's words. Stricter than
- * Triton, which reads a number's beginning: anything but digits is refused.
+ * Length of the JSON part; without the header, of the whole body. Throws INVALID_ARG in Triton's words. Triton reads a number's
+ * beginning. This is stricter: it refuses anything but digits.
  */
 export function parseHeaderLength(header: string | undefined, bodyLength: number): number {
   if (header === undefined) return bodyLength;
@@ -19,7 +19,7 @@ export function parseHeaderLength(header: string | undefined, bodyLength: number
   return length;
 }
 
-// A header that was sent twice arrives as "93, 93": harmless when both agree, as for Content-Length.
+// A header sent twice arrives as "93, 93". That is harmless when both agree, as for Content-Length.
 function sameInEveryField(header: string): number | undefined {
   const fields = listElements(header);
   return /^\d+$/.test(fields[0]!) && fields.every((field) => field === fields[0]) ? Number(fields[0]) : undefined;

@@ -1,28 +1,31 @@
-// Values of the JSON that management endpoints take, as the types that the protocol wants. The texts are those of
-// Triton's JSON library, which does not say which member it is about.
+// Reads values in the JSON of management endpoints as the types of the protocol. The error texts come from Triton's JSON library,
+// which does not name the member.
 
 import { invalidArg, type TritonError } from '../../errors.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { jsonElements, parseJson } from '../json/json-parser.js';
-import { listOf, membersOf as anyMembers, VALUE } from '../json/json-shape.js';
+import { listOf, membersOf, VALUE } from '../json/json-shape.js';
 import { JsonArray, type JsonInteger, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 import { isUnsigned } from './json-members.js';
 
 const MEMBERS = { limit: REQUEST_LIMITS.controlFields, what: 'members' };
-/** No such body has more levels. */
-const CONTROL_BODY = anyMembers(MEMBERS, {
-  parameters: anyMembers(MEMBERS),
+/** No body of these endpoints has more levels. */
+const CONTROL_BODY = membersOf(MEMBERS, {
   trace_level: listOf(VALUE, REQUEST_LIMITS.controlFields, 'trace levels'),
 });
 
-/** Throws INVALID_ARG with rapidjson's text; an empty body is malformed too. */
+/** Throws INVALID_ARG with rapidjson's text. An empty body is malformed too. */
 export function parseBody(body: Buffer): JsonValue {
   return parseJson(body, 0, body.length, CONTROL_BODY);
 }
 
 export function asString(value: JsonValue): string {
-  if (typeof value === 'string') return value;
-  if (value instanceof JsonText) return value.toString();
+  return textOrThrow(value).toString();
+}
+
+/** A string that may be too long to be decoded at once. */
+export function textOrThrow(value: JsonValue): string | JsonText {
+  if (typeof value === 'string' || value instanceof JsonText) return value;
   throw wrongType('non-string as string');
 }
 
@@ -41,10 +44,9 @@ export function asStrings(value: JsonValue): readonly string[] {
   return jsonElements(value).map(asString);
 }
 
-/** Names and values of an object's members. */
-export function membersOf(value: JsonValue): readonly (readonly [name: string, value: JsonValue])[] {
-  if (!(value instanceof JsonObject)) throw invalidArg('attempt to get members for non-object');
-  return value.keys.map((key, index) => [key, value.values[index]!] as const);
+export function asObject(value: JsonValue): JsonObject {
+  if (value instanceof JsonObject) return value;
+  throw invalidArg('attempt to get members for non-object');
 }
 
 function wrongType(what: string): TritonError {

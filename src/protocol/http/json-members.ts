@@ -1,4 +1,4 @@
-// Reads members of a request's JSON as the types that the protocol wants, with the texts of Triton's JSON library.
+// Reads members of a request's JSON as the types of the protocol, with the texts of Triton's JSON library.
 
 import { invalidArg, type TritonError } from '../../errors.js';
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
@@ -9,15 +9,19 @@ export function member(value: JsonValue, key: string): JsonValue | undefined {
   return value instanceof JsonObject ? value.get(key) : undefined;
 }
 
-/** Throws INVALID_ARG when the member is missing or no string. */
+/** Throws INVALID_ARG when the member is missing or not a string. */
 export function stringMember(value: JsonValue, key: string): string {
-  return expectString(requiredMember(value, key), key);
+  const found = value instanceof JsonObject ? value.get(key) : undefined;
+  if (typeof found === 'string') return found;
+  if (found === undefined) throw missing(key);
+  return expectString(found, key);
 }
 
-/** Throws INVALID_ARG when the member is missing or no array. */
+/** Throws INVALID_ARG when the member is missing or not an array. */
 export function arrayMember(value: JsonValue, key: string): JsonArray {
-  const found = requiredMember(value, key);
+  const found = value instanceof JsonObject ? value.get(key) : undefined;
   if (found instanceof JsonArray) return found;
+  if (found === undefined) throw missing(key);
   throw unparsable(key, 'attempt to access JSON non-array as array');
 }
 
@@ -38,7 +42,7 @@ export function expectBoolean(value: JsonValue, key: string): boolean {
 }
 
 export function expectUnsigned(value: JsonValue, key: string): JsonInteger {
-  if (isUnsigned(value)) return value;
+  if ((typeof value === 'number' || typeof value === 'bigint') && value >= 0) return value;
   throw unparsable(key, 'attempt to access JSON non-unsigned-integer as unsigned-integer');
 }
 
@@ -46,11 +50,11 @@ export function isUnsigned(value: JsonValue): value is JsonInteger {
   return (typeof value === 'number' || typeof value === 'bigint') && value >= 0;
 }
 
-/** Collects the parameters of a request, whose text is limited. */
+/** Collects the parameters of a request, and limits their text. */
 export class ParameterTexts {
   #bytes = 0;
 
-  /** Counts a parameter; its value if that is a string. Throws INVALID_ARG. */
+  /** Counts a parameter, and returns its value if that is a string. Throws INVALID_ARG. */
   take(name: string, value: JsonValue): string | undefined {
     const { parameterBytes } = REQUEST_LIMITS;
     this.#bytes += name.length + (value instanceof JsonText ? value.byteLength : lengthOf(value));
@@ -63,7 +67,7 @@ function lengthOf(value: JsonValue): number {
   return typeof value === 'string' ? value.length : 0;
 }
 
-/** An integer that fits int64, as a number where that is exact; any other number as the nearest double. */
+/** An integer that fits int64, as a number if that is exact. Any other number becomes the nearest double. */
 export function parameterNumber(value: JsonInteger | JsonDouble): number | bigint {
   if (value instanceof JsonDouble) return value.value;
   return typeof value === 'bigint' && BigInt.asIntN(64, value) !== value ? Number(value) : value;
@@ -73,8 +77,6 @@ export function unparsable(key: string, reason: string): TritonError {
   return invalidArg(`Unable to parse '${key}': ${reason}`);
 }
 
-function requiredMember(value: JsonValue, key: string): JsonValue {
-  const found = member(value, key);
-  if (found === undefined) throw unparsable(key, `attempt to access non-existing object member '${key}'`);
-  return found;
+function missing(key: string): TritonError {
+  return unparsable(key, `attempt to access non-existing object member '${key}'`);
 }

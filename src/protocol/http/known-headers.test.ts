@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import { finishPaced } from '../../model/paced-work.js';
+import { finishPaced } from '../../pacing/paced-work.js';
 import type { SharedMemoryAccess } from '../../model/shared-memory.js';
 import { decodeInferRequest } from './decode-infer-request.js';
+import type { JsonRequest } from './json-request.js';
 import { KnownHeaders } from './known-headers.js';
 
 const NO_MEMORY = {} as SharedMemoryAccess;
@@ -15,7 +16,7 @@ const HEADER =
 
 /** Decodes, and counts how often what is known was of use. */
 class Decoder {
-  readonly known = new KnownHeaders();
+  readonly known = new KnownHeaders<JsonRequest>();
   found = 0;
 
   constructor() {
@@ -146,20 +147,52 @@ describe('a header that came before', () => {
     expect(decoder.found).toBe(2);
   });
 
-  it('is forgotten after some others, and not kept when it is long', () => {
+  it('is forgotten when many others have been found again since', () => {
     const decoder = new Decoder();
-    for (let i = 0; i < 100; i++) decoder.decode(HEADER.replace('"v"', `"${i}"`), [1, 2]);
-    decoder.decode(HEADER.replace('"v"', '"0"'), [1, 2]);
-    expect(decoder.found).toBe(0);
+    const other = (i: number) => HEADER.replace('"v"', `"${i}"`);
+    decoder.decode(HEADER, [1, 2]);
+    // Each is found as often as pays for keeping the next.
+    for (let i = 0; i < 1200; i++) for (let times = 0; times < 9; times++) decoder.decode(other(i), [1, 2]);
+    const before = decoder.found;
+    decoder.decode(HEADER, [1, 2]);
+    expect([before, decoder.found]).toEqual([1200 * 8, 1200 * 8]);
+  });
+
+  it('stays known while thousands come that never come again, few of which are kept', () => {
+    const decoder = new Decoder();
+    const once = (i: number) => HEADER.replace('"v"', `"${i}"`);
+    let kept = 0;
+    const add = decoder.known.add.bind(decoder.known);
+    decoder.known.add = (header, json) => {
+      kept++;
+      add(header, json);
+    };
+    for (let i = 0; i < 20_000; i++) {
+      decoder.decode(once(i), [1, 2]);
+      if (i % 100 === 0) decoder.decode(HEADER, [1, 2]);
+    }
+    expect(decoder.found).toBe(199);
+    expect(kept).toBeLessThan(512 + 20_000 / 50);
+  });
+
+  it('is not kept when it is long', () => {
+    const decoder = new Decoder();
     const long = HEADER.replace('"v"', `"${'v'.repeat(5000)}"`);
     for (let i = 0; i < 2; i++) decoder.decode(long, [1, 2]);
     expect(decoder.found).toBe(0);
   });
 
-  it('does not count for requests of JSON alone', () => {
+  it.each(['without an id', 'with an id of its own'])('is known beside those of hundreds of sequences, %s', (kind) => {
     const decoder = new Decoder();
-    const json = HEADER.replace('"parameters":{"binary_data_size":8}', '"data":[1,2]');
-    for (let i = 0; i < 2; i++) decoder.decode(json, []);
-    expect(decoder.found).toBe(0);
+    const ofSequence = (id: number) =>
+      HEADER.replace('"id":"1",', kind === 'without an id' ? '' : `"id":"${id}",`).replace(
+        '"k":"v"',
+        `"sequence_id":${id + 1}`,
+      );
+    for (let i = 0; i < 1200; i++) {
+      const { request } = decoder.decode(ofSequence(i % 400), [1, 2]);
+      expect(request.sequence).toMatchObject({ id: (i % 400) + 1 });
+    }
+    expect(decoder.found).toBe(800);
   });
 });

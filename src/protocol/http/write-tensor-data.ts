@@ -1,9 +1,9 @@
-// A tensor's elements as JSON, flat: what answers have for `data`. A large tensor takes its time, with pauses.
+// Writes a tensor's elements as flat JSON, the `data` of answers. A large tensor is written with pauses.
 
 import { assert, invalidArg, TritonError } from '../../errors.js';
 import type { InferTensor } from '../../model/exchange.js';
-import { isUtf8Paced } from '../../model/paced-bytes.js';
-import type { Pace, PacedWork } from '../../model/paced-work.js';
+import { isUtf8Paced } from '../../pacing/paced-bytes.js';
+import type { Pace, PacedWork } from '../../pacing/paced-work.js';
 import { traitsOf } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
 import type { JsonWriter } from '../json/json-writer.js';
@@ -39,9 +39,9 @@ export function* writeTensorData(
   }
 }
 
-/** So many elements are written at a time. */
+/** Number of elements written at a time. */
 const BLOCK = 2048;
-/** What a number's text takes, as so many bytes. */
+/** The cost of a number's text, in bytes of paced work. */
 const BYTES_OF_A_NUMBER = 32;
 
 type Kind = 'bool' | 'integer' | 'wide' | 'float';
@@ -74,7 +74,7 @@ function* aligned(bytes: Uint8Array, byteSize: number, pace: Pace): PacedWork<Ui
   return copy;
 }
 
-/** So many bytes are copied, or of a string written, at a time. */
+/** Number of bytes copied at a time, or written of a string. */
 const PIECE = 16 * 1024;
 
 function* writeStrings(

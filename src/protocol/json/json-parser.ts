@@ -1,14 +1,24 @@
-// JSON as Triton reads it (rapidjson with kParseNanAndInfFlag): NaN, Infinity and Inf are numbers, integers keep 64
-// bits, the first of equal keys wins, a byte order mark is skipped, a NUL after the value ends the text, and errors
-// carry rapidjson's texts with the offset. Stricter than Triton where that would pass on garbage: strings must be valid
-// UTF-8 without lone surrogates, and numbers must fit a double. What is kept is what a shape asks for; all else is only
-// checked. The parser can pause anywhere, and needs no recursion.
+// Reads JSON as Triton does (rapidjson with kParseNanAndInfFlag). NaN, Infinity and Inf are numbers, and integers keep 64 bits.
+// The first of equal keys wins. A byte order mark is skipped, and a NUL after the value ends the text. Errors have rapidjson's
+// texts with the offset. The parser is stricter than Triton where that would pass on garbage: strings must be valid UTF-8 without
+// lone surrogates, and numbers must fit a double. A shape says which values are kept; all others are only checked. The parser can
+// pause anywhere, and needs no recursion.
 
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import { JsonScanner, MAX_JSON_DEPTH, tooDeep } from './json-scanner.js';
 import { ANY, type JsonShape, type MembersShape, type ObjectShape } from './json-shape.js';
+import { asciiAt } from './json-string.js';
 import { doubleAt, smallIntegerAt } from './json-text.js';
-import { JsonArray, JsonDouble, JsonObject, JsonSkipped, JsonText, stringAt, type JsonValue } from './json-value.js';
+import {
+  JsonArray,
+  JsonDouble,
+  JsonObject,
+  JsonSkipped,
+  JsonText,
+  PLAIN,
+  stringAt,
+  type JsonValue,
+} from './json-value.js';
 
 /** Parses one JSON value from `start` to `end`. Throws INVALID_ARG with rapidjson's text and the offset from `start`. */
 export function parseJson(bytes: Buffer, start = 0, end: number = bytes.length, shape: JsonShape = ANY): JsonValue {
@@ -25,23 +35,25 @@ export function jsonElements(array: JsonArray): readonly JsonValue[] {
   return (parseJson(bytes, start, end, list) as JsonArray).elements!;
 }
 
-// What comes next.
+// States: the part of the text that the parser expects next.
 const AT_VALUE = 0;
 const IN_STRING = 1;
 const IN_KEY = 2;
 const IN_WALK = 3;
 const AT_END = 4;
 
-/** A container that is open and of which something is kept. */
+/** An open container of which something is kept. */
 interface Frame {
   readonly object: JsonObject | undefined;
   readonly list: JsonValue[] | undefined;
   readonly shape: JsonShape;
   readonly start: number;
-  /** The name of the member whose value comes; undefined when it is not kept. */
+  /** The name of the member whose value follows; undefined when that value is not kept. */
   key: string | undefined;
-  /** Names so far, where the first of equal ones is kept. */
+  /** Names so far, when they are many. */
   names: Set<string> | undefined;
+  /** Bytes of the names so far. */
+  namesBytes: number;
 }
 
 const SKIPPED = new JsonSkipped();
@@ -49,11 +61,11 @@ const SKIPPED = new JsonSkipped();
 export class JsonParser extends JsonScanner {
   readonly #open: Frame[] = [];
   #frame: Frame | undefined;
-  /** Of the value that comes; undefined when it is not kept. */
+  /** The shape of the next value; undefined when that value is not kept. */
   #shape: JsonShape | undefined;
   #state = AT_VALUE;
   #begun = false;
-  /** Where the value that is being read begins. */
+  /** Where the current value begins. */
   #valueStart = 0;
   #value: JsonValue = null;
 
@@ -71,12 +83,35 @@ export class JsonParser extends JsonScanner {
     return this.#value;
   }
 
-  /** Reads on for about so many bytes. True at the end. Throws INVALID_ARG. */
+  /** Reads about `bytes` bytes. Returns true at the end. Throws INVALID_ARG. */
   advance(bytes: number): boolean {
+    if (!this.#begun) {
+      if (this.runs !== undefined && !this.runs.advance(bytes)) return false;
+      this.#begin();
+    }
     this.pauseAt = this.pos + bytes;
-    if (!this.#begun) this.#begin();
-    while (this.#state !== AT_END) if (!this.#step()) return false;
-    return true;
+    for (;;) {
+      switch (this.#state) {
+        case AT_VALUE:
+          if (this.pos >= this.pauseAt) return false;
+          this.#beginValue();
+          break;
+        case IN_KEY:
+          if (!this.scanString()) return false;
+          this.#takeKey();
+          break;
+        case IN_STRING:
+          if (!this.scanString()) return false;
+          this.#complete(this.#shape === undefined ? SKIPPED : this.#takeString(this.#valueStart + 1, this.#shape));
+          break;
+        case IN_WALK:
+          if (!this.walk()) return false;
+          this.#complete(this.#skipped(this.walkedOver));
+          break;
+        default:
+          return true;
+      }
+    }
   }
 
   #begin(): void {
@@ -87,30 +122,13 @@ export class JsonParser extends JsonScanner {
     if (this.pos >= this.end || bytes[this.pos] === 0) throw this.error('The document is empty.', this.pos);
   }
 
-  /** False: paused. */
-  #step(): boolean {
-    if (this.#state === AT_VALUE) {
-      if (this.pos >= this.pauseAt) return false;
-      this.#beginValue();
-      return true;
-    }
-    if (this.#state === IN_WALK) {
-      if (!this.walk()) return false;
-      this.#complete(this.#skipped(this.walkedOver));
-      return true;
-    }
-    if (!this.scanString()) return false;
-    if (this.#state === IN_KEY) this.#takeKey();
-    else this.#complete(this.#shape === undefined ? SKIPPED : this.#takeString(this.#valueStart + 1, this.#shape));
-    return true;
-  }
-
   #beginValue(): void {
     const start = this.pos;
-    const byte = this.at(start);
+    const byte = start < this.end ? this.bytes[start]! : 0;
     this.#valueStart = start;
     if (byte === 0x22) {
-      this.beginString();
+      this.pos++;
+      this.stringKind = PLAIN;
       this.#state = IN_STRING;
     } else if (byte === 0x7b) {
       const shape = this.#shape;
@@ -125,30 +143,45 @@ export class JsonParser extends JsonScanner {
 
   #openObject(shape: JsonShape): void {
     const object = new JsonObject();
-    this.pos = this.space(this.pos + 1);
-    if (this.at(this.pos) === 0x7d) {
+    if (this.token(this.pos + 1) === 0x7d) {
       this.pos++;
       this.#complete(object);
       return;
     }
-    this.#push({ object, list: undefined, shape, start: this.#valueStart, key: undefined, names: undefined });
+    this.#push({
+      object,
+      list: undefined,
+      shape,
+      start: this.#valueStart,
+      key: undefined,
+      names: undefined,
+      namesBytes: 0,
+    });
     this.#beginKey();
   }
 
-  /** False for an array of which only its place is kept, if that. */
+  /** Returns false when only the array's place is kept, or nothing of it. */
   #openList(): boolean {
     const shape = this.#shape;
     if (shape === undefined || (shape.kind !== 'list' && shape.kind !== 'any')) return false;
     const first = this.space(this.pos + 1);
     const isEmpty = this.at(first) === 0x5d;
-    // Of other arrays the reader makes what it expects.
+    // Other arrays stay text, and their reader converts them to the type that it expects.
     if (shape.kind === 'any' && (isEmpty || this.at(first) !== 0x7b)) return false;
     if (isEmpty) {
       this.pos = first + 1;
       this.#complete(this.#array([]));
       return true;
     }
-    this.#push({ object: undefined, list: [], shape, start: this.#valueStart, key: undefined, names: undefined });
+    this.#push({
+      object: undefined,
+      list: [],
+      shape,
+      start: this.#valueStart,
+      key: undefined,
+      names: undefined,
+      namesBytes: 0,
+    });
     this.pos = first;
     this.#state = AT_VALUE;
     this.#shape = shape.kind === 'list' ? shape.element : shape;
@@ -160,7 +193,7 @@ export class JsonParser extends JsonScanner {
     else this.#state = IN_WALK;
   }
 
-  /** What is kept of a container that was walked over. */
+  /** The value that stands for a container whose content was not kept. */
   #skipped(length: number): JsonValue {
     if (this.#shape === undefined || this.bytes[this.#valueStart] !== 0x5b) return SKIPPED;
     return new JsonArray(this.bytes, { start: this.#valueStart, end: this.pos, length });
@@ -195,37 +228,42 @@ export class JsonParser extends JsonScanner {
       frame.key = stringAt(this.bytes, start, end, this.stringKind);
       this.#shape = shape;
     }
-    this.colon();
+    // Usually a colon follows the name at once, and the value follows the colon.
+    const { bytes, pos } = this;
+    if (bytes[pos] === 0x3a && pos + 1 < this.end && bytes[pos + 1]! > 0x20) this.pos++;
+    else this.colon();
     this.#state = AT_VALUE;
   }
 
-  /** Finds out whether a member is asked for. */
+  /** Decides whether a member is kept. */
   #choose(frame: Frame, { members }: ObjectShape, start: number, end: number): void {
     frame.key = undefined;
     this.#shape = undefined;
-    // Whatever is spelt with escapes is at most six times as long.
+    // A name spelt with escapes is at most six times as long.
     if (end - start > 6 * LONGEST_MEMBER) return;
-    const key = stringAt(this.bytes, start, end, this.stringKind);
+    const kind = this.stringKind;
+    const key = kind === PLAIN ? asciiAt(this.bytes, start, end) : stringAt(this.bytes, start, end, kind);
     const shape = members.get(key);
-    if (shape === undefined || frame.object!.has(key)) return;
+    if (shape === undefined || frame.object!.keys.includes(key)) return;
     frame.key = key;
     this.#shape = shape;
   }
 
-  /** Takes a member whatever its name. */
-  #take(frame: Frame, { known, repeated, limit, what }: MembersShape, start: number, end: number): void {
+  /** Keeps a member of any name. */
+  #take(frame: Frame, shape: MembersShape, start: number, end: number): void {
+    const { known, repeated, limit, namesBytes, what } = shape;
     if (end - start > REQUEST_LIMITS.nameBytes)
       throw beyondLimit(`bytes in a name of its ${what}`, REQUEST_LIMITS.nameBytes);
+    frame.namesBytes += end - start;
+    if (frame.namesBytes > namesBytes) throw beyondLimit(`bytes in the names of its ${what}`, namesBytes);
     const key = stringAt(this.bytes, start, end, this.stringKind);
-    const names = (frame.names ??= new Set());
-    const isFirst = !names.has(key);
-    if (isFirst) names.add(key);
-    if (!isFirst && repeated === 'first') {
+    const { keys } = frame.object!;
+    if (repeated === 'first' && hasName(frame, keys, key)) {
       frame.key = undefined;
       this.#shape = undefined;
       return;
     }
-    if (frame.object!.keys.length >= limit) throw beyondLimit(what, limit);
+    if (keys.length >= limit) throw beyondLimit(what, limit);
     frame.key = key;
     this.#shape = known.get(key) ?? MEMBER;
   }
@@ -233,7 +271,8 @@ export class JsonParser extends JsonScanner {
   #takeString(start: number, { kind }: JsonShape): JsonValue {
     const end = this.pos - 1;
     if (kind !== 'any' && end - start > LONGEST_STRING) return new JsonText(this.bytes, start, end, this.stringKind);
-    return stringAt(this.bytes, start, end, this.stringKind);
+    const asString = this.stringKind;
+    return asString === PLAIN ? asciiAt(this.bytes, start, end) : stringAt(this.bytes, start, end, asString);
   }
 
   #scalar(byte: number): JsonValue {
@@ -251,20 +290,20 @@ export class JsonParser extends JsonScanner {
     return Number.isSafeInteger(number) ? number : exact;
   }
 
-  // A value is complete: puts it where it belongs, and closes what ends with it.
+  // Puts a complete value where it belongs, and closes the containers that end with it.
   #complete(value: JsonValue): void {
     for (;;) {
       const frame = this.#frame;
       const valueEnd = this.pos;
-      this.pos = this.space(this.pos);
+      let next = valueEnd < this.end ? this.bytes[valueEnd]! : 0;
+      if (next <= 0x20) next = this.token(valueEnd);
       if (frame === undefined) return this.#finish(value);
-      const next = this.at(this.pos);
       const { object, list, shape } = frame;
       if (list !== undefined) {
         if (shape.kind === 'list' && list.length >= shape.limit) throw beyondLimit(shape.what, shape.limit);
         list.push(value);
         if (next === 0x2c) {
-          this.pos = this.space(this.pos + 1);
+          this.token(this.pos + 1);
           this.#shape = shape.kind === 'list' ? shape.element : shape;
           this.#state = AT_VALUE;
           return;
@@ -279,7 +318,7 @@ export class JsonParser extends JsonScanner {
           if (shape.kind === 'members') object!.places.push(this.#valueStart, valueEnd);
         }
         if (next === 0x2c) {
-          this.pos = this.space(this.pos + 1);
+          this.token(this.pos + 1);
           this.#beginKey();
           return;
         }
@@ -293,7 +332,7 @@ export class JsonParser extends JsonScanner {
   }
 
   #finish(value: JsonValue): void {
-    // A NUL ends the text, whatever follows: binary data whose length header is missing gets an error of its own.
+    // A NUL ends the text, whatever follows. So binary data without its length header gets an error of its own.
     if (this.pos < this.end && this.bytes[this.pos] !== 0) {
       throw this.error('The document root must not be followed by other values.', this.pos);
     }
@@ -302,8 +341,18 @@ export class JsonParser extends JsonScanner {
   }
 }
 
-/** Longer than the name of any member that is asked for by name. */
+/** Among so few names one is sought without a set. */
+const FEW_NAMES = 8;
+
+/** Whether the name came before in its object. Otherwise it is remembered. */
+function hasName(frame: Frame, keys: readonly string[], name: string): boolean {
+  if (keys.length < FEW_NAMES) return keys.includes(name);
+  const names = (frame.names ??= new Set(keys));
+  return names.size === names.add(name).size;
+}
+
+/** Longer than any member name in a shape. */
 const LONGEST_MEMBER = 64;
-/** Longer strings become text when somebody wants them. */
+/** Longer strings are decoded when somebody asks for them. */
 const LONGEST_STRING = 1024;
 const MEMBER: JsonShape = { kind: 'value' };

@@ -1,6 +1,6 @@
-// Walks over JSON text and finds what is ill-formed, with rapidjson's words and offsets, keeping nothing: the parser
-// adds values to it. Long strings and containers are walked over in parts, so that the walk can pause anywhere in them;
-// what cannot be cut, numbers and white space, is limited.
+// Walks over JSON text and reports ill-formed text, with rapidjson's words and offsets. It keeps nothing; the parser adds values
+// to it. The walk over long strings and containers can pause anywhere. Numbers cannot be cut, so they are limited. Long runs of
+// white space are found ahead of the walk, which then jumps over them.
 
 import { isUtf8 } from 'node:buffer';
 
@@ -14,10 +14,20 @@ export const MAX_JSON_DEPTH = 100;
 
 /** Longer texts of one number are refused: no double needs so many digits. */
 const MAX_NUMBER_LENGTH = 1024;
-const MAX_SPACE = 1024 * 1024;
+/** Shorter runs of white space are walked over. */
+export const LONG_RUN_BYTES = 64 * 1024;
+
+/** Long runs of white space in a text. */
+export interface LongRuns {
+  /** Looks for them in steps. Returns true when all are found. */
+  advance(bytes: number): boolean;
+  /** The end of the run that `offset` lies in, else `offset`. */
+  endOfRun(offset: number): number;
+}
+
 const UTF8_BLOCK = 256 * 1024;
 
-// Where a walk goes on.
+// States: where a walk continues.
 const AT_VALUE = 0;
 const IN_STRING = 1;
 const IN_KEY = 2;
@@ -28,10 +38,12 @@ export class JsonScanner {
   protected pos: number;
   /** The offset at or after which the walk pauses. */
   protected pauseAt = Infinity;
-  /** Of the string that was scanned last. */
+  /** The kind of the last scanned string. */
   protected stringKind: StringKind = PLAIN;
   readonly #start: number;
-  /** Up to here strings are known to be UTF-8. */
+  /** Long runs of white space, which are found ahead of a walk that pauses. */
+  runs: LongRuns | undefined = undefined;
+  /** Strings before this offset are known to be UTF-8. */
   #utf8Until = 0;
   /** The closing bytes of the containers around the innermost one of a walk, the outermost first. */
   readonly #closers: number[] = [];
@@ -47,21 +59,20 @@ export class JsonScanner {
     this.pos = start;
   }
 
-  /** At the opening bracket of a container that nothing is kept of. True: it is empty, and that was all of it. */
+  /** Enters a container of which nothing is kept, at its opening bracket. Returns true when it is empty, and so done. */
   protected beginWalk(): boolean {
     this.#commas = 0;
     return this.#enter();
   }
 
-  /** How many elements or members the container had that {@link walk} has left. */
+  /** The number of elements or members in the container that {@link walk} has left. */
   protected get walkedOver(): number {
     return this.#commas + 1;
   }
 
   #enter(): boolean {
     const closer = this.at(this.pos) + 2;
-    this.pos = this.space(this.pos + 1);
-    if (this.at(this.pos) === closer) {
+    if (this.token(this.pos + 1) === closer) {
       this.pos++;
       return true;
     }
@@ -71,7 +82,7 @@ export class JsonScanner {
     return false;
   }
 
-  /** Goes on in the container that {@link beginWalk} has entered. False: paused, to be called again. */
+  /** Continues in the container that {@link beginWalk} has entered. Returns false when it paused and must be called again. */
   protected walk(): boolean {
     const closers = this.#closers;
     for (;;) {
@@ -108,13 +119,12 @@ export class JsonScanner {
           continue;
         }
       }
-      // A value is complete; so may be the containers that it is in.
+      // A value is complete. The containers around it may be complete too.
       for (;;) {
-        this.pos = this.space(this.pos);
-        const next = this.at(this.pos);
+        const next = this.token(this.pos);
         if (next === 0x2c) {
           if (closers.length === 0) this.#commas++;
-          this.pos = this.space(this.pos + 1);
+          this.token(this.pos + 1);
           if (this.#closer === 0x7d) this.#beginKey();
           break;
         }
@@ -135,8 +145,8 @@ export class JsonScanner {
     this.#walkState = IN_KEY;
   }
 
-  // The bulk of most requests: numbers of plain digits with commas right behind them. Whatever looks different, the last
-  // number among them, is left where it is.
+  // Skips the bulk of most requests: numbers of plain digits with commas right behind them. It stops at anything else, the last
+  // number included.
   #skipShortNumbers(): void {
     const { bytes, end } = this;
     const stop = Math.min(end, this.pauseAt);
@@ -160,20 +170,22 @@ export class JsonScanner {
       }
       if (byte !== 0x2c || pos >= end) return;
       this.#commas += counts;
-      this.pos = this.space(pos + 1);
+      const following = bytes[++pos]!;
+      this.pos = following > 0x20 || pos >= end ? pos : this.space(pos);
     }
   }
 
-  /** At a member's name, whose string it begins. */
+  /** Begins the string of a member's name. */
   protected beginKey(): void {
-    if (this.at(this.pos) !== 0x22) throw this.error('Missing a name for object member.', this.pos);
-    this.beginString();
+    if (this.pos >= this.end || this.bytes[this.pos] !== 0x22)
+      throw this.error('Missing a name for object member.', this.pos);
+    this.pos++;
+    this.stringKind = PLAIN;
   }
 
   protected colon(): void {
-    this.pos = this.space(this.pos);
-    if (this.at(this.pos) !== 0x3a) throw this.error('Missing a colon after a name of object member.', this.pos);
-    this.pos = this.space(this.pos + 1);
+    if (this.token(this.pos) !== 0x3a) throw this.error('Missing a colon after a name of object member.', this.pos);
+    this.token(this.pos + 1);
   }
 
   protected checkLiteral(literal: string): void {
@@ -183,13 +195,13 @@ export class JsonScanner {
     this.pos += literal.length;
   }
 
-  /** At an opening quote. */
+  /** Begins a string at its opening quote. */
   protected beginString(): void {
     this.pos++;
     this.stringKind = PLAIN;
   }
 
-  /** Goes on to the byte after the closing quote. False: paused, to be called again. */
+  /** Scans to the byte after the closing quote. Returns false when it paused and must be called again. */
   protected scanString(): boolean {
     const { bytes, end } = this;
     const stop = Math.min(end, this.pauseAt);
@@ -215,7 +227,7 @@ export class JsonScanner {
         throw this.error('Invalid escape character in string.', pos);
       }
     }
-    // An escape may reach beyond the pause, and never beyond the end.
+    // An escape may reach beyond the pause, but never beyond the end.
     if (pos >= end) throw this.error('Missing a closing quotation mark in string.', end);
     this.pos = pos;
     this.stringKind = kind;
@@ -243,8 +255,8 @@ export class JsonScanner {
     return value;
   }
 
-  // Blocks at a time: beyond ASCII, one native check of many bytes is cheaper than one per string. What is ill-formed
-  // outside of strings is found as something else.
+  // Checks a block at a time: beyond ASCII, one native check of many bytes is cheaper than one per string. Ill-formed bytes
+  // outside of strings are reported by other checks.
   #checkUtf8(pos: number): void {
     const { bytes } = this;
     let until = Math.min(this.end, pos + UTF8_BLOCK);
@@ -301,7 +313,7 @@ export class JsonScanner {
     return integer;
   }
 
-  /** NaN, Inf or Infinity at `pos`. */
+  /** Reads NaN, Inf or Infinity at `pos`. */
   #checkNamedNumber(pos: number, byte: number): void {
     const name = byte === 0x4e ? 'NaN' : byte === 0x49 ? (this.at(pos + 3) === 0x69 ? 'Infinity' : 'Inf') : '';
     if (name === '') throw this.error('Invalid value.', pos);
@@ -317,23 +329,32 @@ export class JsonScanner {
     }
   }
 
-  /** The byte there, or 0 at the end. */
+  /** The byte at `pos`, or 0 at the end. */
   protected at(pos: number): number {
     return pos < this.end ? this.bytes[pos]! : 0;
+  }
+
+  /** Moves to the first byte at or after `pos` that is not white space. Returns that byte, or 0 at the end. */
+  protected token(pos: number): number {
+    const { bytes, end } = this;
+    const next = pos < end && bytes[pos]! > 0x20 ? pos : this.space(pos);
+    this.pos = next;
+    return next < end ? bytes[next]! : 0;
   }
 
   /** The offset of the first byte at or after `pos` that is not white space. */
   protected space(pos: number): number {
     const { bytes, end } = this;
-    const stop = Math.min(end, pos + MAX_SPACE);
     let next = pos;
-    while (next < stop) {
-      const byte = bytes[next]!;
-      if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return next;
-      next++;
+    for (;;) {
+      const stop = Math.min(end, next + LONG_RUN_BYTES);
+      for (; next < stop; next++) {
+        const byte = bytes[next]!;
+        if (byte > 0x20 || (byte !== 0x20 && byte !== 0x0a && byte !== 0x0d && byte !== 0x09)) return next;
+      }
+      if (next >= end) return next;
+      if (this.runs !== undefined) next = this.runs.endOfRun(next);
     }
-    if (next < end) throw this.error(`More than ${MAX_SPACE} bytes of white space.`, pos);
-    return next;
   }
 
   protected error(text: string, offset: number): TritonError {
@@ -345,7 +366,7 @@ export function tooDeep(): TritonError {
   return invalidArg(`JSON nesting depth exceeds maximum allowed limit (${MAX_JSON_DEPTH})`);
 }
 
-/** Offset of the first ill-formed UTF-8 sequence. Whole blocks first: the text may be long. */
+/** Offset of the first ill-formed UTF-8 sequence. It checks whole blocks first, because the text may be long. */
 function firstIllFormed(text: Buffer): number {
   const isContinuation = (offset: number) => (text[offset]! & 0xc0) === 0x80;
   const isWellFormed = (start: number, end: number) => start < text.length && isUtf8(text.subarray(start, end));

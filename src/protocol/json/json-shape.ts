@@ -1,17 +1,17 @@
-// What is to be kept of a JSON text. All of it is checked; what no shape asks for is only walked over, so that it costs
-// time in proportion to its bytes and no memory.
+// The parts of a JSON text that a reader keeps. All of the text is checked. Other parts are only walked over, which costs time in
+// proportion to their bytes, and no memory.
 
-/** Everything: for texts that are small or come from a server. */
+/** Keeps everything: for texts that are small or come from a server. */
 export interface AnyShape {
   readonly kind: 'any';
 }
 
-/** A single value: a number, a string, a literal. Of an array its place in the text is kept, of an object nothing. */
+/** A single value: a number, a string, a literal. An array is kept as its place in the text, and an object not at all. */
 export interface ValueShape {
   readonly kind: 'value';
 }
 
-/** An object with members of known names, of which the first of each name is kept. */
+/** An object with members of known names. The first member of each name is kept. */
 export interface ObjectShape {
   readonly kind: 'object';
   readonly members: ReadonlyMap<string, JsonShape>;
@@ -20,16 +20,18 @@ export interface ObjectShape {
 /** An object with members of any names. */
 export interface MembersShape {
   readonly kind: 'members';
-  /** Of members with these names. */
+  /** The shapes of members with these names. */
   readonly known: ReadonlyMap<string, JsonShape>;
-  /** Whether of equal names the first is kept, or all. */
+  /** Whether the first of equal names is kept, or all. */
   readonly repeated: 'first' | 'all';
   readonly limit: number;
-  /** What there are too many of beyond the limit, for the error. */
+  /** Limit on the bytes of all names together. */
+  readonly namesBytes: number;
+  /** The word for the members in the error about too many of them. */
   readonly what: string;
 }
 
-/** An array of so many elements at most. */
+/** An array with a limited number of elements. */
 export interface ListShape {
   readonly kind: 'list';
   readonly element: JsonShape;
@@ -51,8 +53,13 @@ export function listOf(element: JsonShape, limit: number, what: string): ListSha
 }
 
 export function membersOf(
-  { limit, what, repeated = 'first' }: Pick<MembersShape, 'limit' | 'what'> & Partial<Pick<MembersShape, 'repeated'>>,
+  {
+    limit,
+    what,
+    repeated = 'first',
+    namesBytes = Infinity,
+  }: Pick<MembersShape, 'limit' | 'what'> & Partial<Pick<MembersShape, 'repeated' | 'namesBytes'>>,
   known: Readonly<Record<string, JsonShape>> = {},
 ): MembersShape {
-  return { kind: 'members', known: new Map(Object.entries(known)), repeated, limit, what };
+  return { kind: 'members', known: new Map(Object.entries(known)), repeated, limit, namesBytes, what };
 }

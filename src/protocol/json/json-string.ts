@@ -1,9 +1,9 @@
-// From the text between two quotes to its value. The parser has checked the text: escapes are complete, surrogates
-// come in pairs, the rest is valid UTF-8.
+// Decodes the text between two quotes. The parser has checked it: escapes are complete, surrogates come in pairs, the rest is
+// valid UTF-8.
 
 import { ESCAPED } from './json-text.js';
 
-// Names and datatypes recur with every request: a few hundred short strings are kept instead of being made anew.
+// Names and datatypes recur with every request. So a few hundred short strings are kept and reused.
 const KEPT = new Array<string | undefined>(256);
 const LONGEST_KEPT = 24;
 
@@ -14,26 +14,25 @@ export function asciiAt(bytes: Buffer, start: number, end: number): string {
   if (length > LONGEST_KEPT) return bytes.toString('latin1', start, end);
   const slot = (bytes[start]! * 31 + bytes[end - 1]! * 7 + bytes[(start + end) >> 1]! + length * 13) & 255;
   const kept = KEPT[slot];
-  if (kept !== undefined && kept.length === length && isAt(kept, bytes, start)) return kept;
+  if (kept !== undefined && kept.length === length) {
+    let same = 0;
+    while (same < length && kept.charCodeAt(same) === bytes[start + same]) same++;
+    if (same === length) return kept;
+  }
   const text = bytes.toString('latin1', start, end);
   KEPT[slot] = text;
   return text;
 }
 
-function isAt(text: string, bytes: Buffer, start: number): boolean {
-  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) !== bytes[start + i]) return false;
-  return true;
-}
-
-/** The value of the text from `start` to `end`, which has escapes. */
+/** The value of the text from `start` to `end`, which contains escapes. */
 export function unescapedAt(bytes: Buffer, start: number, end: number): string {
   const value = Buffer.allocUnsafe(end - start);
   return value.toString('utf8', 0, unescapeInto(value, 0, bytes, start, end));
 }
 
 /**
- * Writes the UTF-8 form of the text from `start` to `end`, escapes replaced, to `target` at `offset`; returns the
- * offset after it. It is never longer than the text.
+ * Writes the text from `start` to `end` as UTF-8 to `target` at `offset`, with escapes replaced. Returns the offset behind it.
+ * The result is never longer than the text.
  */
 export function unescapeInto(target: Buffer, offset: number, bytes: Buffer, start: number, end: number): number {
   for (let pos = start; pos < end; pos++) {
@@ -58,7 +57,7 @@ export function unescapeInto(target: Buffer, offset: number, bytes: Buffer, star
   return offset;
 }
 
-/** How many bytes the escape takes that begins at `pos`. */
+/** How many bytes the escape at `pos` takes. */
 export function escapeLength(bytes: Buffer, pos: number): number {
   if (bytes[pos + 1] !== 0x75) return 2;
   const unit = hexAt(bytes, pos + 2);
@@ -85,7 +84,7 @@ function writeChar(target: Buffer, offset: number, char: number): number {
   return offset;
 }
 
-/** The number that four hexadecimal digits spell, or -1 when they are not. */
+/** The value of four hexadecimal digits, or -1 for anything else. */
 export function hexAt(bytes: Buffer, pos: number): number {
   let value = 0;
   for (let i = 0; i < 4; i++) {

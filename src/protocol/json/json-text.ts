@@ -1,7 +1,7 @@
-// Character-level knowledge of JSON shared by the parser and by the readers of tensor data: white space, literals,
-// numbers, strings. Offsets are into the request's bytes. Nothing here allocates unless a value asks for it.
+// Facts about JSON's characters that the parser and the readers of tensor data share: white space, literals, numbers, strings.
+// Offsets are into the request's bytes. Nothing here allocates unless the caller needs a value.
 
-/** What a byte may be inside a string: 0 plain ASCII, 1 the closing quote, 2 an escape, 3 control, 4 beyond ASCII. */
+/** The kind of a byte inside a string: 0 plain ASCII, 1 the closing quote, 2 an escape, 3 control, 4 beyond ASCII. */
 export const STRING_CLASS = new Uint8Array(256);
 for (let byte = 0; byte < 256; byte++) {
   if (byte === 0x22) STRING_CLASS[byte] = 1;
@@ -10,7 +10,7 @@ for (let byte = 0; byte < 256; byte++) {
   else if (byte >= 0x80) STRING_CLASS[byte] = 4;
 }
 
-/** The character that `\` followed by this byte stands for, or 0. `\u` is not among them. */
+/** The character that `\` and this byte stand for, or 0. `\u` is not among them. */
 export const ESCAPED = new Uint8Array(256);
 for (const [letter, char] of ['""', '\\\\', '//', 'b\b', 'f\f', 'n\n', 'r\r', 't\t']) {
   ESCAPED[letter!.charCodeAt(0)] = char!.charCodeAt(0);
@@ -21,7 +21,7 @@ export function isDigit(byte: number | undefined): boolean {
   return byte !== undefined && byte >= 0x30 && byte <= 0x39;
 }
 
-/** The integer of at most 15 digits that is the text from `start` to `stop`. `-0` is 0. */
+/** The value of the integer from `start` to `stop`, of at most 15 digits. `-0` is 0. */
 export function smallIntegerAt(bytes: Buffer, start: number, stop: number): number {
   const negative = bytes[start] === 0x2d;
   let value = 0;
@@ -29,7 +29,7 @@ export function smallIntegerAt(bytes: Buffer, start: number, stop: number): numb
   return negative && value !== 0 ? -value : value;
 }
 
-/** The double nearest to the number that is the text from `start` to `stop`; `-0`, an integer, is 0. */
+/** The double nearest to the number from `start` to `stop`. `-0`, an integer, is 0. */
 export function doubleAt(bytes: Buffer, start: number, stop: number): number {
   const first = bytes[bytes[start] === 0x2d ? start + 1 : start]!;
   if (first === 0x4e) return NaN;
@@ -37,7 +37,7 @@ export function doubleAt(bytes: Buffer, start: number, stop: number): number {
   return stop - start === 2 && first === 0x30 ? 0 : Number(bytes.toString('latin1', start, stop));
 }
 
-/** The offset after the number that starts at `pos` of a well-formed text in a container. */
+/** The offset behind the number at `pos`, in a well-formed text inside a container. */
 export function numberEnd(bytes: Buffer, pos: number): number {
   for (;;) {
     const byte = bytes[pos]!;

@@ -1,10 +1,10 @@
-// What the parser makes of a JSON text. Integers and doubles stay apart (`1` and `1.0` differ in Triton's protocol),
-// integers are exact, and arrays of anything but objects stay text until someone reads them as what they expect:
-// tensor data then goes straight into a typed array.
+// The values that the parser returns. Integers and doubles stay apart, because `1` and `1.0` differ in Triton's protocol.
+// Integers are exact. Arrays of anything but objects stay text until somebody reads them as a certain type. So tensor data goes
+// straight into a typed array.
 
 import { asciiAt, unescapedAt } from './json-string.js';
 
-/** An integer that fits int64 or uint64: a number where that is exact, else a bigint. */
+/** An integer that fits int64 or uint64: a number if that is exact, else a bigint. */
 export type JsonInteger = number | bigint;
 
 export type JsonValue =
@@ -19,11 +19,11 @@ export class JsonDouble {
   }
 }
 
-/** Members in the order of the text, those that were asked for. Of equal keys the first is found. */
+/** The kept members, in the order of the text. Of equal keys the first is found. */
 export class JsonObject {
   readonly keys: string[] = [];
   readonly values: JsonValue[] = [];
-  /** Where each value lies in the text, in pairs of start and end; of objects whose every member is kept by name. */
+  /** Pairs of start and end of each value in the text. Filled for objects whose every member is kept by name. */
   readonly places: number[] = [];
 
   get(key: string): JsonValue | undefined {
@@ -41,9 +41,9 @@ export class JsonArray {
   readonly bytes: Buffer;
   readonly start: number;
   readonly end: number;
-  /** How many elements the array itself has; nested arrays count as one each. */
+  /** The array's own number of elements. A nested array counts as one. */
   readonly length: number;
-  /** The elements, where they were asked for. */
+  /** The elements, if the shape asked for them. */
   readonly elements: readonly JsonValue[] | undefined;
 
   constructor(
@@ -59,13 +59,13 @@ export class JsonArray {
   }
 }
 
-/** What a string has in it beside plain ASCII. */
+/** The content of a string beside plain ASCII. */
 export type StringKind = typeof PLAIN | typeof HAS_ESCAPES | typeof HAS_UTF8;
 export const PLAIN = 0;
 export const HAS_ESCAPES = 1;
 export const HAS_UTF8 = 2;
 
-/** A string that is too long to be made of the text before somebody wants it. The offsets are those inside its quotes. */
+/** A long string, decoded only when somebody asks for it. The offsets are inside its quotes. */
 export class JsonText {
   readonly #bytes: Buffer;
   readonly #start: number;
@@ -79,7 +79,7 @@ export class JsonText {
     this.#kind = kind;
   }
 
-  /** Of the text; the string's own UTF-8 is no longer. */
+  /** Length of the JSON text. The string's own UTF-8 is not longer. */
   get byteLength(): number {
     return this.#end - this.#start;
   }
@@ -89,10 +89,10 @@ export class JsonText {
   }
 }
 
-/** An object of which nobody asked for anything. */
+/** An object of which nothing was kept. */
 export class JsonSkipped {}
 
-/** The string whose text is well-formed and lies between `start` and `end`. */
+/** Decodes the well-formed string from `start` to `end`. */
 export function stringAt(bytes: Buffer, start: number, end: number, kind: StringKind): string {
   if (kind === PLAIN) return asciiAt(bytes, start, end);
   if (kind === HAS_UTF8) return bytes.toString('utf8', start, end);

@@ -1,27 +1,28 @@
-// Writes JSON as Triton's answers have it (rapidjson's Writer with kWriteNanAndInfFlag): no spaces, whole doubles
-// with `.0`, exponents without `+`, NaN and infinities bare, and of the control characters \b \f \n \r \t by letter and
-// the others in upper-case hexadecimal. A writer serves one text after the other. A long text is in chunks, so that it
-// never moves.
+// Writes JSON in the form of Triton's answers (rapidjson's Writer with kWriteNanAndInfFlag). It writes no spaces. Whole doubles
+// have `.0`, exponents have no `+`, NaN and infinities are bare. The control characters \b \f \n \r \t are written by letter, the
+// others in upper-case hexadecimal. A writer serves one text after the other. A long text is in chunks, so that it never moves.
 
 import type { Parameters } from '../../model/parameters.js';
 import { STRING_CLASS } from './json-text.js';
 
 const INITIAL_SIZE = 16 * 1024;
 const CHUNK_SIZE = 1024 * 1024;
+/** The writer makes room for this many numbers at once. */
+const NUMBERS_AT_ONCE = 256;
 
 export class JsonWriter {
   #buffer = Buffer.allocUnsafeSlow(INITIAL_SIZE);
   #length = 0;
-  /** Full ones, before the buffer. */
+  /** Full chunks, which precede the buffer. */
   #chunks: Buffer[] = [];
 
-  /** What was written since the last call, in memory of its own. */
+  /** Returns the text since the last call, in memory of its own. */
   take(): Buffer {
     const chunks = this.takeChunks();
     return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks);
   }
 
-  /** {@link take} for a text that may be long: in chunks, of which there is one at least. */
+  /** Like {@link take}, for a text that may be long. Returns at least one chunk. */
   takeChunks(): Buffer[] {
     const chunks = this.#chunks;
     const length = this.#length;
@@ -37,15 +38,15 @@ export class JsonWriter {
     return chunks;
   }
 
-  /** Forgets what was written since the last `take`. */
+  /** Drops the text since the last `take`. */
   discard(): void {
     this.#length = 0;
     this.#chunks = [];
   }
 
-  /** Text that is JSON already, ASCII only. */
+  /** Writes ASCII text that is JSON already. */
   raw(text: string): this {
-    this.#reserve(text.length);
+    if (this.#length + text.length > this.#buffer.length) this.#reserve(text.length);
     if (text.length > 32) {
       this.#length += this.#buffer.write(text, this.#length, 'latin1');
       return this;
@@ -57,10 +58,10 @@ export class JsonWriter {
     return this;
   }
 
-  /** A string with its quotes. */
+  /** Writes a string with its quotes. */
   string(text: string): this {
     const length = text.length;
-    this.#reserve(length + 2);
+    if (this.#length + length + 2 > this.#buffer.length) this.#reserve(length + 2);
     const buffer = this.#buffer;
     let offset = this.#length;
     buffer[offset++] = 0x22;
@@ -74,7 +75,7 @@ export class JsonWriter {
     return this;
   }
 
-  /** Bytes of a string's UTF-8, without quotes: any part of it, cut anywhere. */
+  /** Writes any part of a string's UTF-8, without quotes. The part may be cut anywhere. */
   utf8(bytes: Uint8Array): this {
     const { length } = bytes;
     this.#reserve(length * LONGEST_ESCAPE);
@@ -112,7 +113,7 @@ export class JsonWriter {
     return this.raw(value ? 'true' : 'false');
   }
 
-  /** The shortest text that reads back as the same double. */
+  /** Writes the shortest text that reads back as the same double. */
   double(value: number): this {
     this.#reserve(32);
     this.#length = writeDouble(this.#buffer, this.#length, value);
@@ -121,22 +122,34 @@ export class JsonWriter {
 
   /** Doubles with commas between them. */
   doubles(values: Float32Array | Float64Array): this {
-    for (let i = 0; i < values.length; i++) {
-      this.#reserve(32);
-      if (i > 0) this.#buffer[this.#length++] = 0x2c;
-      this.#length = writeDouble(this.#buffer, this.#length, values[i]!);
+    for (let start = 0; start < values.length; start += NUMBERS_AT_ONCE) {
+      const end = Math.min(values.length, start + NUMBERS_AT_ONCE);
+      this.#reserve(32 * (end - start));
+      const buffer = this.#buffer;
+      let offset = this.#length;
+      for (let i = start; i < end; i++) {
+        if (i > 0) buffer[offset++] = 0x2c;
+        offset = writeDouble(buffer, offset, values[i]!);
+      }
+      this.#length = offset;
     }
     return this;
   }
 
   /** Integers with commas between them. */
   integers(values: Int8Array | Uint8Array | Int16Array | Uint16Array | Int32Array | Uint32Array): this {
-    for (let i = 0; i < values.length; i++) {
-      this.#reserve(16);
-      if (i > 0) this.#buffer[this.#length++] = 0x2c;
-      const value = values[i]!;
-      if (value < 0) this.#buffer[this.#length++] = 0x2d;
-      this.#length = writeDigits(this.#buffer, this.#length, Math.abs(value));
+    for (let start = 0; start < values.length; start += NUMBERS_AT_ONCE) {
+      const end = Math.min(values.length, start + NUMBERS_AT_ONCE);
+      this.#reserve(16 * (end - start));
+      const buffer = this.#buffer;
+      let offset = this.#length;
+      for (let i = start; i < end; i++) {
+        if (i > 0) buffer[offset++] = 0x2c;
+        const value = values[i]!;
+        if (value < 0) buffer[offset++] = 0x2d;
+        offset = writeDigits(buffer, offset, Math.abs(value));
+      }
+      this.#length = offset;
     }
     return this;
   }
@@ -165,10 +178,10 @@ export class JsonWriter {
   }
 }
 
-/** Of a control character, as `\\u001F`. */
+/** Length of a control character such as `\\u001F`. */
 const LONGEST_ESCAPE = 6;
 
-/** What stands for a quote, a backslash or a control character. */
+/** The escape for a quote, a backslash or a control character. */
 function escapeOf(byte: number): string {
   if (byte === 0x22) return '\\"';
   if (byte === 0x5c) return '\\\\';
@@ -180,8 +193,8 @@ const LETTERS: Readonly<Record<number, string>> = { 8: 'b', 9: 't', 10: 'n', 12:
 
 /** Writes at most 30 bytes. */
 function writeDouble(buffer: Buffer, offset: number, value: number): number {
-  // Up to three decimals and nine digits before them: the shortest text is found without the language's help, because
-  // a decimal of at most 15 digits that reads back as the same double is the only one of that length or shorter.
+  // Finds the shortest text without the language's help, for up to three decimals and nine digits before them. A decimal of at
+  // most 15 digits that reads back as the same double is unique: no other is as short or shorter.
   const thousandths = value * 1000;
   if (
     thousandths < 1e12 &&
@@ -192,8 +205,15 @@ function writeDouble(buffer: Buffer, offset: number, value: number): number {
     if (value < 0 || (value === 0 && 1 / value < 0)) buffer[offset++] = 0x2d;
     const magnitude = Math.abs(value);
     const whole = Math.trunc(magnitude);
-    if (whole < 4294967296)
-      return writeFraction(buffer, writeDigits(buffer, offset, whole), Math.abs(thousandths) - whole * 1000);
+    if (whole < 4294967296) {
+      const fraction = Math.abs(thousandths) - whole * 1000;
+      if (whole < 10) buffer[offset++] = 0x30 + whole;
+      else offset = writeDigits(buffer, offset, whole);
+      buffer[offset++] = 0x2e;
+      if (fraction > 0) return writeThousandths(buffer, offset, fraction);
+      buffer[offset++] = 0x30;
+      return offset;
+    }
   }
   let text = String(value);
   if (text.includes('e+')) text = text.replace('e+', 'e');
@@ -202,9 +222,8 @@ function writeDouble(buffer: Buffer, offset: number, value: number): number {
   return offset;
 }
 
-/** Writes `.` and the thousandths 0 … 999 without trailing zeros, but one digit at least. */
-function writeFraction(buffer: Buffer, offset: number, thousandths: number): number {
-  buffer[offset++] = 0x2e;
+/** Writes the thousandths 1 … 999 without trailing zeros. */
+function writeThousandths(buffer: Buffer, offset: number, thousandths: number): number {
   const tenths = (thousandths / 100) | 0;
   const rest = thousandths - tenths * 100;
   buffer[offset++] = 0x30 + tenths;
@@ -232,12 +251,12 @@ function writeDigits(buffer: Buffer, offset: number, value: number): number {
   return end;
 }
 
-// The writer that answers are written with, one after the other; one that pauses while another is written keeps it, and
-// the other gets a writer of its own.
+// One shared writer for all answers, one after the other. An answer that pauses keeps it. Another answer meanwhile gets a new
+// writer.
 
 let free: JsonWriter | undefined = new JsonWriter();
 
-/** Lends a writer for one text; whoever borrows it gives it back, whatever comes of the text. */
+/** Lends a writer for one text. The borrower gives it back in any case, also after an error. */
 export function borrowWriter(): JsonWriter {
   const writer = free ?? new JsonWriter();
   free = undefined;

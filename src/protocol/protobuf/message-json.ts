@@ -1,5 +1,5 @@
-// Messages from protobuf's JSON and to it (https://protobuf.dev/programming-guides/json), by the tables of their types. Runs in
-// browsers too.
+// Converts messages from and to protobuf's JSON (https://protobuf.dev/programming-guides/json), by the tables of their types.
+// Runs in browsers too.
 
 import { type Choice, type Enumeration, type Field, type Kind, type MessageType, type Scalar } from './message-type.js';
 import { emptyMessage, setEntry, type Values } from './values.js';
@@ -10,11 +10,11 @@ export interface JsonObject {
 }
 
 export interface ReadJsonOptions {
-  /** Passes over members that the type does not have. Default: they are an error. */
+  /** Whether members that the type does not have are ignored. Default: they are an error. */
   readonly ignoreUnknown?: boolean;
 }
 
-/** Takes member names in proto's spelling and in camelCase. Throws an Error that names the member and what it got. */
+/** Accepts member names in proto's spelling and in camelCase. Throws an Error that names the member and its value. */
 export function messageFromJson<T extends object>(
   type: MessageType<T>,
   json: unknown,
@@ -98,7 +98,7 @@ function fits(scalar: Scalar, integer: bigint): boolean {
   return (scalar.startsWith('u') ? BigInt.asUintN(bits, integer) : BigInt.asIntN(bits, integer)) === integer;
 }
 
-/** Integers may be numbers or decimal texts, which keep 64 bits. */
+/** Integers may be numbers, or decimal texts, which keep 64 bits. */
 function integerIn(json: unknown): bigint | undefined {
   if (typeof json === 'number') return Number.isInteger(json) ? BigInt(json) : undefined;
   if (typeof json === 'bigint') return json;
@@ -117,7 +117,7 @@ function readBytes(json: unknown, where: string): Uint8Array {
   return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
 }
 
-/** Every member without presence is there, by the names of proto/; integers of 64 bits are texts. */
+/** Contains every member without presence, by the names of proto/. Integers of 64 bits are texts. */
 export function messageToJson<T extends object>(type: MessageType<T>, message: T): JsonObject {
   const values = message as Values;
   const entries: [string, JsonValue][] = [];
@@ -156,7 +156,7 @@ function mismatch(where: string, expected: string, got: unknown): Error {
   return new Error(`cannot decode field ${where} from JSON: expected ${expected}, got ${shown(got)}`);
 }
 
-/** What is shown of a wrong value; long ones are cut. */
+/** A wrong value as the error shows it. Long values are cut. */
 function shown(json: unknown): string {
   return (typeof json === 'bigint' ? String(json) : String(JSON.stringify(json))).slice(0, LONGEST_SHOWN);
 }

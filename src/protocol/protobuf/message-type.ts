@@ -1,11 +1,11 @@
-// What a protobuf message is made of, as data: the fields of each type, parsed from one line each when the type is first used.
+// The fields of each protobuf message type, as data. They are parsed, one line each, when the type is first used.
 // `scripts/generate-messages.js` writes those lines from proto/. Values are plain objects: members in camelCase, 64-bit integers
 // as bigints, a oneof as `{ case, value }`.
 
 /** The scalar kinds that proto/ uses. */
 export type Scalar = 'string' | 'bytes' | 'bool' | 'int32' | 'uint32' | 'int64' | 'uint64' | 'float' | 'double';
 
-/** What a field, an element of a list, or the value of a map holds. */
+/** The kind of a field, of a list's elements, or of a map's values. */
 export type Kind =
   { readonly scalar: Scalar } | { readonly message: MessageType<object> } | { readonly enum: Enumeration };
 
@@ -22,7 +22,7 @@ interface FieldOf<Form> {
 }
 
 export interface MapField extends FieldOf<'map'> {
-  /** Of the kinds that protobuf allows, those of proto/. */
+  /** The kinds of protobuf that proto/ uses. */
   readonly mapKey: 'string' | 'uint64';
 }
 
@@ -41,7 +41,7 @@ export interface Choice {
   readonly value?: unknown;
 }
 
-/** An enum of proto/. Values are numbers, for a message may hold some that are not known. */
+/** An enum of proto/. Values are numbers, because a message may hold unknown ones. */
 export class Enumeration {
   readonly typeName: string;
   /** By name. */
@@ -61,7 +61,7 @@ export class Enumeration {
   }
 }
 
-/** The messages and enums that fields of a type refer to; its table has their places. */
+/** The messages and enums that a type's fields refer to. The table refers to them by position. */
 type References = () => readonly (MessageType<object> | Enumeration)[];
 
 /** A message type whose values are a `T`. */
@@ -74,7 +74,10 @@ export class MessageType<T extends object> {
   #fields: readonly Field[] | undefined;
   #members: readonly (Field | OneOf)[] | undefined;
 
-  /** `table`: a line for each field, `name number kind`, with `*` before the kind of a list; those of a oneof are indented under `oneof name`. */
+  /**
+   * `table`: a line for each field, `name number kind`. A `*` before the kind marks a list. Fields of a oneof are indented under
+   * `oneof name`.
+   */
   constructor(typeName: string, table: string, references: References) {
     this.typeName = typeName;
     this.#table = table;
@@ -85,7 +88,7 @@ export class MessageType<T extends object> {
     return (this.#fields ??= this.#parse());
   }
 
-  /** The fields as proto/ has them, with each oneof in the place of its first field. */
+  /** The fields in the order of proto/. Each oneof stands in the place of its first field. */
   get members(): readonly (Field | OneOf)[] {
     return (this.#members ??= [...new Set(this.fields.map((field) => field.oneof ?? field))]);
   }
@@ -127,14 +130,14 @@ export function enumeration(typeName: string, table: string): Enumeration {
   return new Enumeration(typeName, table);
 }
 
-/** `word`: a scalar, or the place of a reference. */
+/** `word`: a scalar, or the position of a reference. */
 function kindOf(word: string, references: ReturnType<References>): Kind {
   const reference = references[Number(word)];
   if (reference === undefined) return { scalar: word as Scalar };
   return reference instanceof Enumeration ? { enum: reference } : { message: reference };
 }
 
-/** As protobuf makes names for JSON. */
+/** The name that protobuf's JSON uses. */
 function camelCase(name: string): string {
   return name.replace(/_+(.)/g, (_, letter: string) => letter.toUpperCase());
 }

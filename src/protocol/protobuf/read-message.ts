@@ -1,5 +1,5 @@
-// Reads messages of any type by its table: those that are not inference, so that clarity counts for more than speed. A field of
-// another wire type than the schema's is an unknown one, and unknown fields are left out, as protobuf demands of proto3 readers.
+// Reads messages of any type by its table. It reads no messages of inference, so clarity counts for more than speed. A field
+// whose wire type differs from the schema's is unknown. Unknown fields are left out, as protobuf demands of proto3 readers.
 
 import type { Field, Kind, MapField, MessageType, Scalar } from './message-type.js';
 import { emptyMessage, emptyValue, setEntry, type Values, zeroOf } from './values.js';
@@ -9,7 +9,7 @@ import { LENGTH_DELIMITED } from './wire-types.js';
 
 const MOST_DEPTH = 100;
 
-/** Throws what the reader throws: INTERNAL for malformed bytes, INVALID_ARG beyond its limits, nested fields included. */
+/** Throws the reader's errors: INTERNAL for malformed bytes, INVALID_ARG beyond its limits, nested fields included. */
 export function readMessage<T extends object>(type: MessageType<T>, bytes: Uint8Array, reader: WireReader): T {
   reader.start(bytes);
   try {
@@ -21,7 +21,7 @@ export function readMessage<T extends object>(type: MessageType<T>, bytes: Uint8
   }
 }
 
-/** Reads up to the reader's limit. `values` may hold what an earlier part of the same message said. */
+/** Reads up to the reader's limit. `values` may hold fields from an earlier part of the same message. */
 function readFields(reader: WireReader, type: MessageType<object>, values: Values, depth: number): void {
   if (depth > MOST_DEPTH) reader.malformed();
   const { byNumber } = wireFormOf(type);
@@ -38,7 +38,7 @@ interface Place {
   readonly depth: number;
 }
 
-/** False, and nothing is read, when the wire type is not the field's. */
+/** Returns false, and reads nothing, when the wire type is not the field's. */
 function readField(reader: WireReader, field: Field, { wireType, values, depth }: Place): boolean {
   const { kind, localName, oneof } = field;
   const expected = field.form === 'map' ? LENGTH_DELIMITED : wireTypeOf(kind);
@@ -60,7 +60,7 @@ function readField(reader: WireReader, field: Field, { wireType, values, depth }
   return true;
 }
 
-/** Only what is no string, no bytes and no message is packed, and only such a kind gets here. */
+/** Never called for strings, bytes and messages, which are never packed. */
 function readPacked(reader: WireReader, kind: Kind, list: unknown[]): void {
   const outer = reader.enter();
   while (reader.position < reader.limit) list.push(readValue(reader, kind, undefined, 0));
@@ -84,7 +84,7 @@ function readEntry(reader: WireReader, field: MapField, entries: Values, depth: 
   setEntry(entries, key ?? String(zeroOf(field.mapKey)), value ?? emptyValue(field.kind));
 }
 
-/** `before`: the message that an earlier field set, which this one is merged into. */
+/** `before`: the message that an earlier field set. The new one is merged into it. */
 function readValue(reader: WireReader, kind: Kind, before: unknown, depth: number): unknown {
   if ('scalar' in kind) return readScalar(reader, kind.scalar);
   if ('enum' in kind) return readScalar(reader, 'int32');

@@ -1,18 +1,18 @@
-// Values of message types: what an empty one holds, and what a caller may leave out.
+// Values of message types: the content of an empty message, and the members that a caller may leave out.
 
 import type { Choice, Field, Kind, MessageType, Scalar } from './message-type.js';
 
-/** A value under construction, by the local names of its members. */
+/** A value under construction, by its members' local names. */
 export type Values = Record<string, unknown>;
 
-/** A message of which any member, at any depth, may be left out: it then has its default. */
+/** A message whose members are all optional, at any depth. An absent member has its default. */
 export type Init<T> = T extends bigint | boolean | number | string | Uint8Array | undefined
   ? T
   : T extends readonly (infer Element)[]
     ? readonly Init<Element>[]
     : { readonly [Member in keyof T]?: Init<T[Member]> | undefined };
 
-/** A message in which nothing is set. */
+/** A message without any set member. */
 export function emptyMessage<T extends object>({ members }: MessageType<T>): T {
   const values: Values = {};
   for (const member of members) {
@@ -21,14 +21,14 @@ export function emptyMessage<T extends object>({ members }: MessageType<T>): T {
   return values as T;
 }
 
-/** What a field holds when nothing set it; undefined for an optional one and for a message. */
+/** The value of an unset field. It is undefined for an optional field and for a message. */
 function emptyField(field: Field): unknown {
   if (field.form === 'list') return [];
   if (field.form === 'map') return {};
   return field.form === 'optional' || 'message' in field.kind ? undefined : emptyValue(field.kind);
 }
 
-/** What a scalar holds when nothing set it. */
+/** The value of an unset scalar. */
 export function zeroOf(scalar: Scalar): unknown {
   if (scalar === 'string') return '';
   if (scalar === 'bytes') return new Uint8Array();
@@ -36,7 +36,7 @@ export function zeroOf(scalar: Scalar): unknown {
   return scalar === 'int64' || scalar === 'uint64' ? 0n : 0;
 }
 
-/** An element or a map's value that the wire or the text leaves out. */
+/** The value of a list's element, or of a map's entry, that the wire or the text leaves out. */
 export function emptyValue(kind: Kind): unknown {
   if ('message' in kind) return emptyMessage(kind.message);
   return 'enum' in kind ? 0 : zeroOf(kind.scalar);

@@ -1,4 +1,4 @@
-// How messages lie on the wire: which wire type each kind has, and fields by their numbers. Browsers need none of it.
+// The wire form of messages: the wire type of each kind, and fields by their numbers. Browsers need none of it.
 
 import type { Field, Kind, MessageType, Scalar } from './message-type.js';
 import { FIXED32, FIXED64, LENGTH_DELIMITED, VARINT } from './wire-types.js';
@@ -22,7 +22,7 @@ export function wireTypeOf(kind: Kind): number {
 
 interface WireForm {
   readonly byNumber: ReadonlyMap<number, Field>;
-  /** As they are written. */
+  /** Fields in the order of writing. */
   readonly inOrder: readonly Field[];
 }
 

@@ -1,5 +1,5 @@
-// Reads the protobuf wire format in place: no object per field, no copy, and nothing is believed that the bytes do not
-// hold. Whoever knows a message's fields drives it. Anything malformed throws `Unable to parse <what>`, in Triton's words.
+// Reads the protobuf wire format in place: no object per field, no copy, and no trust in lengths that the bytes do not bear out.
+// The caller knows a message's fields and drives the reader. Malformed bytes throw `Unable to parse <what>`, in Triton's words.
 
 import { isUtf8 } from 'node:buffer';
 
@@ -11,20 +11,20 @@ const MAX_VARINT_BYTES = 10;
 const MAX_GROUP_DEPTH = 100;
 const TWO_32 = 2 ** 32;
 
-// Names repeat from request to request. Short ASCII ones are looked up here by their bytes, which costs less than making
-// a string and hands out strings whose hash is known already.
+// Names repeat from request to request. Short ASCII names are looked up here by their bytes. That costs less than making a
+// string, and returns strings whose hash is already known.
 const KNOWN_NAMES: string[] = Array.from({ length: 512 }, () => '');
 const MAX_KNOWN_LENGTH = 40;
 
 const NOTHING = Buffer.alloc(0);
 
-/** How much a message may have of what costs more than its bytes. */
+/** Limits on parts of a message that cost more than their bytes. */
 export interface WireLimits {
   /** Fields at all levels. */
   readonly fields: number;
   /** Bytes of one name. */
   readonly nameBytes: number;
-  /** Bytes of all texts that are no names. */
+  /** Bytes of all texts other than names. */
   readonly textBytes: number;
 }
 
@@ -34,9 +34,9 @@ const NO_LIMITS: WireLimits = { fields: Infinity, nameBytes: Infinity, textBytes
 export class WireReader {
   bytes: Buffer = NOTHING;
   position = 0;
-  /** End of the message that is being read, the innermost one. */
+  /** End of the innermost message that is being read. */
   limit = 0;
-  /** Halves of what {@link varint} read; both signed. */
+  /** Halves of the number that {@link varint} read; both signed. */
   low = 0;
   high = 0;
   readonly #what: string;
@@ -44,7 +44,7 @@ export class WireReader {
   #fields = 0;
   #textBytes = 0;
 
-  /** `what` is named in the error: 'request' or 'response'. */
+  /** `what` appears in errors: 'request' or 'response'. */
   constructor(what: string, limits: WireLimits = NO_LIMITS) {
     this.#what = what;
     this.#limits = limits;
@@ -58,7 +58,7 @@ export class WireReader {
     this.#textBytes = 0;
   }
 
-  /** Lets go of the message, so that it can be collected. */
+  /** Drops the message, so that it can be collected. */
   release(): void {
     this.bytes = NOTHING;
     this.position = 0;
@@ -69,7 +69,7 @@ export class WireReader {
     throw new TritonError('INTERNAL', `Unable to parse ${this.#what}`);
   }
 
-  /** The next tag: field number * 8 + wire type. Throws INVALID_ARG when the message has too many. */
+  /** The next tag: field number * 8 + wire type. Throws INVALID_ARG when the message has too many tags. */
   tag(): number {
     if (++this.#fields > this.#limits.fields) throw beyondLimit('protobuf fields', this.#limits.fields);
     const { position } = this;
@@ -130,7 +130,7 @@ export class WireReader {
     return this.high * TWO_32 + (this.low >>> 0);
   }
 
-  /** Exactly what {@link int64AsNumber} read, where that is beyond 2^53. */
+  /** The exact value that {@link int64AsNumber} read, if it is beyond 2^53. */
   lastInt64(): bigint {
     return (BigInt(this.high) << 32n) | BigInt(this.low >>> 0);
   }
@@ -170,7 +170,7 @@ export class WireReader {
     return this.bytes.subarray(start, this.position);
   }
 
-  /** The length of a length-delimited field, which lies within the message. */
+  /** The length of a length-delimited field, which must lie within the message. */
   length(): number {
     const { position } = this;
     let length: number;
@@ -203,7 +203,7 @@ export class WireReader {
     this.limit = outer;
   }
 
-  /** A string that probably came before. Throws INVALID_ARG when it is too long. */
+  /** A string that probably occurred before. Throws INVALID_ARG when it is too long. */
   name(): string {
     const length = this.#nameLength();
     const start = this.position;
@@ -227,12 +227,12 @@ export class WireReader {
     return (KNOWN_NAMES[slot] = bytes.toString('latin1', start, end));
   }
 
-  /** A string that nothing is known of. Throws INVALID_ARG when it is too long. */
+  /** A string that may never have occurred before. Throws INVALID_ARG when it is too long. */
   string(): string {
     return this.#take(this.#nameLength());
   }
 
-  /** A string that is no name. Throws INVALID_ARG when it is too long, those before it in the message included. */
+  /** A string other than a name. Throws INVALID_ARG when all such strings of the message together are too long. */
   text(): string {
     const length = this.length();
     this.#textBytes += length;
@@ -252,14 +252,14 @@ export class WireReader {
     return length === 0 ? '' : this.#text(start, this.position);
   }
 
-  // Decoding replaces what is not UTF-8 by U+FFFD, which valid text may hold as well: looked at again only then.
+  // Decoding replaces malformed UTF-8 by U+FFFD. Valid text may contain U+FFFD too, so only texts with it are checked again.
   #text(start: number, end: number): string {
     const text = this.bytes.toString('utf8', start, end);
     if (text.includes('\ufffd') && !isUtf8(this.bytes.subarray(start, end))) this.malformed();
     return text;
   }
 
-  /** Passes over a field that nobody asked for, given its tag. */
+  /** Skips a field that nobody needs, given its tag. */
   skip(tag: number, depth = 0): void {
     switch (tag & 7) {
       case VARINT:

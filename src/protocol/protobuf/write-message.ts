@@ -1,11 +1,11 @@
-// Writes messages of any type by its table, fields by their numbers, defaults left out.
+// Writes messages of any type by its table. Fields are in the order of their numbers, and defaults are left out.
 
 import type { Choice, Field, Kind, MessageType, Scalar } from './message-type.js';
 import { type Init, isEmptyValue, type Values } from './values.js';
 import { wireFormOf, wireTypeOf } from './wire-form.js';
 import { LENGTH_DELIMITED } from './wire-types.js';
 
-/** The bytes of a message of which any member may be left out. */
+/** The bytes of a message. The caller may leave out any member. */
 export function writeMessage<T extends object>(type: MessageType<T>, values: Init<T>): Buffer {
   const parts: Uint8Array[] = [];
   writeFields(parts, type, values as Values);
@@ -20,7 +20,7 @@ function writeFields(parts: Uint8Array[], type: MessageType<object>, values: Val
       continue;
     }
     const chosen = values[oneof.localName] as Choice | undefined;
-    // Its default is written too: that it is set is what it says.
+    // A default is written too, because it matters which member is set.
     if (chosen?.case === localName) writeValue(parts, field.number, field.kind, chosen.value);
   }
 }

@@ -1,16 +1,16 @@
-// Reads protobuf's text format, of which config.pbtxt is one, by the table of a message type: the whole grammar but
-// extensions and Any, which no message here has. As strict as Triton's own reader: a field that is there twice, a number
-// out of range, a name that is unknown are errors, with the place in the text and the field.
+// Reads protobuf's text format, such as config.pbtxt, by the table of a message type. It reads the whole grammar except
+// extensions and Any, which no message here has. It is as strict as Triton's own reader. A repeated field, a number out of range
+// and an unknown name are errors, which name the field and the place in the text.
 
 import { lowerCase } from '../../ascii.js';
-import { nearest } from '../../model/nearest.js';
+import { nearest } from '../../checks/nearest.js';
 import type { Enumeration, Field, Kind, MapField, MessageType, Scalar } from '../protobuf/message-type.js';
 import { emptyMessage, emptyValue, setEntry, type Values } from '../protobuf/values.js';
 import { clip, type Position, TextFormatError, type Token, Tokens } from './tokens.js';
 
-/** Messages inside of each other. */
+/** Most levels of nested messages. */
 const MAX_DEPTH = 100;
-/** No integer of 64 bits is longer, in any notation, but for zeros in front. */
+/** No 64-bit integer is longer in any notation, without leading zeros. */
 const LONGEST_INTEGER = 64;
 
 const CLOSING: Readonly<Record<string, string>> = { '{': '}', '<': '>' };
@@ -22,13 +22,13 @@ export function readTextFormat<T extends object>(type: MessageType<T>, text: str
   return message;
 }
 
-/** A message and the place of it: `input[1].reshape`. */
+/** A message, and the path to it: `input[1].reshape`. */
 interface Place {
   readonly type: MessageType<object>;
   readonly values: Values;
   readonly path: string;
   readonly depth: number;
-  /** Fields and choices that were given; each may be once. */
+  /** The given fields and choices. Each may occur once. */
   readonly given: Map<string, string>;
 }
 
@@ -43,7 +43,7 @@ class TextFormatReader {
     this.#fields({ type, values, path: '', depth: 1, given: new Map() }, undefined);
   }
 
-  /** Up to the closing bracket, which is taken, or to the end. */
+  /** Reads fields up to the end, or up to the closing bracket, which it takes. */
   #fields(place: Place, closing: string | undefined): void {
     for (;;) {
       const token = this.#tokens.take();
@@ -154,7 +154,7 @@ class TextFormatReader {
     return 'enum' in kind ? this.#enumerated(kind.enum, path) : this.#scalar(kind.scalar, path);
   }
 
-  /** Takes the bracket that a message begins with, and gives the one that ends it. */
+  /** Takes the opening bracket of a message, and returns the closing one. */
   #open(path: string, depth: number): string {
     const token = this.#tokens.take();
     const closing = token.kind === 'symbol' ? CLOSING[token.text] : undefined;
@@ -284,14 +284,14 @@ function holdsMessages({ form, kind }: Field): boolean {
   return form === 'map' || 'message' in kind;
 }
 
-/** Of an integer without a sign. */
+/** The value of an integer without a sign. */
 function valueOf(text: string): bigint {
   return BigInt(/^0[0-7]+$/.test(text) ? `0o${text}` : text);
 }
 
 function magnitudeOf(token: Token): number | undefined {
   if (token.kind === 'float') return Number(token.text);
-  // Triton's reader takes no other notation here.
+  // Triton's reader accepts no other notation here.
   if (token.kind === 'integer') return /^0./.test(token.text) ? undefined : Number(token.text);
   if (token.kind !== 'identifier') return undefined;
   const word = lowerCase(token.text);

@@ -1,7 +1,7 @@
-// The tokens of protobuf's text format (https://protobuf.dev/reference/protobuf/textformat-spec/), read one after the other
-// in time linear in the text. A token's string is bytes: escapes may make any.
+// Reads the tokens of protobuf's text format (https://protobuf.dev/reference/protobuf/textformat-spec/) in linear time. A token's
+// string is bytes, because escapes may produce any byte.
 
-/** Where a token begins: both count from 1. */
+/** The position of a token. Lines and columns count from 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
@@ -13,16 +13,16 @@ export type Token = Position &
     /** One character that stands for itself. */
     | { readonly kind: 'symbol'; readonly text: string }
     | { readonly kind: 'identifier'; readonly text: string }
-    /** Without a sign; `text` is as it is written, but for the `f` that may end it. */
+    /** Without a sign; `text` is as written, without a final `f`. */
     | { readonly kind: 'integer' | 'float'; readonly text: string }
     | { readonly kind: 'string'; readonly bytes: Uint8Array }
   );
 
-/** The text is not of the format, or does not fit the message. */
+/** The error for a text that is not in the format, or does not fit the message. */
 export class TextFormatError extends Error {
   readonly position: Position;
 
-  /** The message says where, as `line:column: what`. */
+  /** The message contains the position, as `line:column: what`. */
   constructor(what: string, position: Position) {
     super(`${position.line}:${position.column}: ${what}`);
     this.position = { line: position.line, column: position.column };
@@ -52,12 +52,12 @@ export class Tokens {
     this.#current = this.#read();
   }
 
-  /** The next token, which stays. */
+  /** The next token, which stays there. */
   get current(): Token {
     return this.#current;
   }
 
-  /** The next token, which is taken. Throws {@link TextFormatError} for what is no token after it. */
+  /** Takes the next token. Throws {@link TextFormatError} when no token follows it. */
   take(): Token {
     const token = this.#current;
     if (token.kind !== 'end') this.#current = this.#read();
@@ -107,7 +107,7 @@ export class Tokens {
   }
 
   #number(text: string, position: Position): { readonly kind: 'integer' | 'float'; readonly text: string } {
-    // A letter that follows at once belongs to it.
+    // Letters right behind the number belong to it.
     const rest = this.#match(IDENTIFIER) ?? '';
     if (rest === '' && INTEGER.test(text)) return { kind: 'integer', text };
     if (rest === '' && FLOAT.test(text)) return { kind: 'float', text: text.replace(/[fF]$/, '') };
@@ -154,7 +154,7 @@ export class Tokens {
   #codePoint(first: number, position: Position): Uint8Array {
     let point = first;
     if (isSurrogate(first)) {
-      // A pair of them stands for one character.
+      // A pair of surrogates stands for one character.
       ESCAPE.lastIndex = this.#at;
       const next = ESCAPE.exec(this.#text);
       const second = Number.parseInt(next?.[4] ?? '0', 16);
@@ -172,7 +172,7 @@ function isSurrogate(point: number): boolean {
   return point >= 0xd800 && point <= 0xdfff;
 }
 
-/** What a file holds in a message: one short line. */
+/** A part of a file, cut to one short line for a message. */
 export function clip(text: string): string {
   const short = text.length > 40 ? `${text.slice(0, 40)}…` : text;
   return JSON.stringify(short);

@@ -101,7 +101,7 @@ const CHECKS = {
     expectEqual([TritonError.is(unknown), unknown.code], [true, 'NOT_FOUND']);
     expectEqual((await errorOf(double.inferSample({ z: [1] }))).code, 'INVALID_ARG');
     const late = await errorOf(never.inferSample({ key: ['late'] }, { timeoutMs: 100 }));
-    expectEqual([TritonTimeoutError.is(late), late.code], [true, 'UNAVAILABLE']);
+    expectEqual([TritonTimeoutError.is(late), late.code], [true, 'DEADLINE_EXCEEDED']);
   },
   async 'tells that nobody listens'({ ModelClient, TritonConnectionError }) {
     await using client = new ModelClient('http://127.0.0.1:2', 'Double');

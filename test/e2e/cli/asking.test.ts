@@ -12,6 +12,8 @@ import { packedPackage, type PackedPackage } from '../../support/packed-package.
 import { gate, startServer, type RunningServer } from '../../support/start-server.js';
 
 let more = gate();
+/** Of sequences that are over: how many requests they had, and the reason. */
+const lengths: (readonly [number, string])[] = [];
 
 function bindModels(triton: Triton): void {
   triton.bind({
@@ -26,6 +28,20 @@ function bindModels(triton: Triton): void {
     outputs: { pixels: { dtype: 'uint8', shape: [2, 3] }, name: { dtype: 'bytes', shape: [1] } },
     config: { batching: false },
     inferFunc: (requests) => requests.map(({ inputs }) => ({ ...inputs })),
+  });
+  triton.bind({
+    modelName: 'Total',
+    inputs: { x: { dtype: 'int32', shape: [1] } },
+    outputs: { requests: { dtype: 'int32', shape: [1] } },
+    config: {
+      maxBatchSize: 8,
+      sequenceBatching: {
+        state: () => ({ requests: 0 }),
+        onEnd: ({ requests }, reason) => lengths.push([requests, reason]),
+      },
+    },
+    inferFunc: (requests) =>
+      requests.map(({ sequence }) => ({ requests: [[++(sequence!.state as { requests: number }).requests]] })),
   });
   triton.bind({
     modelName: 'Words',
@@ -154,6 +170,7 @@ describe('tstriton infer', () => {
     ['an input that is none', ['Double', '-i', 'y=1'], "the model has no input 'y'; it has x, scale"],
     ['an input that is missing', ['Double', '-i', 'scale=1'], "'x'"],
     ['a value that does not fit', ['Double', '-i', 'x=[1.5]'], '1.5'],
+    ['a batch without the flag', ['Double', '-i', 'x=[[1]]'], 'got [1,1]. With --batch, values have the batch axis in front.'],
     ['a file that is not there', ['Double', '-i', 'x=@none.npy'], '--input x: ENOENT'],
     ['data that are no JSON', ['Double', '-d', '{'], '--data is no JSON: '],
     ['a format that is none', ['Double', '-f', 'xml'], "argument 'xml' is invalid. Allowed choices are pretty, json, raw."],
@@ -201,6 +218,22 @@ describe.each(['http', 'grpc'] as const)('tstriton bench over %s', (wire) => {
     expect(words).toHaveProperty('firstAnswerMs.p50');
   });
 
+  it('has sequences of a length under way, and ends them all', async () => {
+    lengths.length = 0;
+    const args = ['--sequences', '4', '--sequence-length', '7', '--warmup', '0.01', '-n', '90'];
+    const { code, stdout, stderr } = await bench('Total', ...args);
+    expect([code, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('4 sequences of 7 requests at a time');
+    expect(new Set(lengths.map(([, reason]) => reason))).toEqual(new Set(['ended']));
+    expect(lengths.filter(([length]) => length === 7).length).toBeGreaterThanOrEqual(9);
+    expect(lengths.filter(([length]) => length !== 7).length).toBeLessThanOrEqual(4);
+    expect(JSON.parse((await bench('Total', ...args, '--json')).stdout)).toMatchObject({
+      concurrency: 4,
+      sequenceLength: 7,
+      failed: 0,
+    });
+  });
+
   it('fails with 1 where requests fail, and says why', async () => {
     const { code, stdout, stderr } = await bench('Refuses', ...FEW);
     expect(code).toBe(1);
@@ -221,6 +254,19 @@ describe.each(['http', 'grpc'] as const)('tstriton bench over %s', (wire) => {
 });
 
 describe('tstriton bench', () => {
+  it.each([
+    [
+      ['Words', '--sequences', '2'],
+      "--sequences is for models that answer each request once, and 'Words' is decoupled",
+    ],
+    [['Total', '--sequences', '2', '-c', '3'], '--sequences'],
+    [['Total', '--sequences', '2', '--rows', '3'], '--sequences'],
+  ])('refuses sequences that cannot be: %j', async (args, message) => {
+    const { code, stderr } = await installed.run(['bench', server.http, ...args]);
+    expect(code).toBe(2);
+    expect(stderr).toContain(message);
+  });
+
   it('refuses rows of a model that does not batch', async () => {
     const { code, stderr } = await installed.run(['bench', server.http, 'Image', '--rows', '2']);
     expect([code, stderr]).toEqual([2, "tstriton: --rows is for models that batch, and 'Image' does not\n"]);

@@ -178,6 +178,15 @@ describe('tstriton serve', () => {
       'export default (requests) => requests.map(({ inputs }) => ({ y: inputs.x }));',
     );
     installed.write('models/Broken/config.pbtxt', 'nonsense');
+    const grid = "{ grid: { dtype: 'float32', shape: [2, 2] }, rooms: { dtype: 'int8', shape: [1] } }";
+    installed.write(
+      'models/Routed/1/model.js',
+      `export default { modelName: 'Routed', route: 'POST /rent', inputs: ${grid}, outputs: ${grid}, inferFunc: (requests) => requests };`,
+    );
+    installed.write(
+      'models/Writer/1/model.js',
+      `import { chatModel } from 'tstriton'; export default chatModel({ modelName: 'Writer', chat: () => 'so it is' });`,
+    );
     const args = ['serve', 'scale.ts', '--model-repository', 'models', '--exit-on-error=false'];
     await using server = installed.start([...args, '--json', ...FREE]);
     const { http, models } = await server.served();
@@ -185,9 +194,19 @@ describe('tstriton serve', () => {
       { name: 'Scale', version: 1, ready: true },
       { name: 'Broken', ready: false, failure: expect.stringContaining('config.pbtxt') as unknown },
       { name: 'Folder', version: 1, ready: true },
+      { name: 'Routed', version: 1, ready: true },
+      { name: 'Writer', version: 1, ready: true },
     ]);
+    await server.until(/Ctrl-C/);
     expect(await ask(http, 'Folder', 7)).toBe(7);
     expect(server.stderr).toContain(`curl -s ${http}/v2/models/Folder/infer`);
+    const lineTo = (path: string) => server.stderr.split('\n').find((line) => line.includes(`${http}${path}`))!;
+    const rent = lineTo('/rent').trim();
+    expect(rent).toBe(`curl -s ${http}/rent -d '{"grid":[[1,2],[3,4]],"rooms":1}'`);
+    const body = rent.slice(rent.indexOf("'") + 1, -1);
+    const answer = await fetch(`${http}/rent`, { method: 'POST', body });
+    expect(await answer.json()).toEqual({ grid: [[1, 2], [3, 4]], rooms: 1 }); // prettier-ignore
+    expect(lineTo('/v1/chat/completions')).toContain('{"model":"Writer","messages":');
   });
 
   it('ends at once, with 130, after a second signal', async () => {
@@ -257,6 +276,7 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     ['a boolean that is none', ['scale.ts', '--allow-http', 'maybe'], '--allow-http must be true or false'],
     ['a choice that is none', ['scale.ts', '--model-control-mode', 'auto'], "--model-control-mode must be 'none' or"],
     ['a misspelt flag', ['scale.ts', '--htp-port', '1'], "unknown option '--htp-port' (Did you mean --http-port?)"],
+    ['a port of any kind', ['scale.ts', '--port', '1'], "unknown option '--port' (Did you mean --http-port, --grpc-port, --metrics-port"],
     ['a flag that is not served', ['scale.ts', '--http-thread-count', '8'], '--http-thread-count is not supported by TSTriton: '],
     ['the same with =', ['scale.ts', '--rate-limit=off'], '--rate-limit is not supported by TSTriton: '],
     ['flags that do not go together', ['scale.ts', '--allow-http=false', '--allow-grpc=false'], 'the HTTP or the gRPC endpoint has to be allowed'],

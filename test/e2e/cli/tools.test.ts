@@ -140,6 +140,12 @@ describe('tstriton deploy', () => {
     [['model.js', ...REQUIRED, '--grpc-port', '65536'], '--grpc-port must be an integer from 0 to 65535'],
     [['model.js', ...REQUIRED, '--format', 'nomad'], "argument 'nomad' is invalid. Allowed choices are"],
     [['model.js', ...REQUIRED, '--output', 'package.json'], '--output: '],
+    [
+      [...REQUIRED, '--', '--log-verbse=1'],
+      '-- --log-verbse=1 is no flag of tstriton serve; did you mean -- --log-verbose?',
+    ],
+    [[...REQUIRED, '--', '--instances', 'zero'], "-- option '--instances <count>' argument 'zero' is invalid."],
+    [[...REQUIRED, '--', '--remote', 'grpc://a'], '-- --remote does not fit the files: '],
   ])('refuses %j', async (args, message) => {
     const { code, stdout, stderr } = await installed.run(['deploy', ...args]);
     expect(stderr).toContain(`tstriton: `);

@@ -1,9 +1,10 @@
 // The model that fuzzed requests ask for, and what is true of every request that was taken for good.
-import { inputsToCount, validateContents, validateRequest } from '../../../src/core/validate-request.js';
+import { inputsToCount, validateContents } from '../../../src/core/validate-contents.js';
+import { validateRequest } from '../../../src/core/validate-request.js';
 import { ERROR_CODES, TritonError } from '../../../src/errors.js';
 import { completeModelConfig } from '../../../src/model/complete-model.js';
 import type { ModelInferRequest } from '../../../src/model/exchange.js';
-import { finishPaced } from '../../../src/model/paced-work.js';
+import { finishPaced } from '../../../src/pacing/paced-work.js';
 import { DATATYPE_BYTE_SIZE, type Datatype } from '../../../src/tensor/dtype.js';
 import { BytesScan } from '../../../src/tensor/raw.js';
 import type { Random } from '../../support/random-life/random.js';
@@ -69,7 +70,7 @@ export function isTaken(request: ModelInferRequest): boolean {
   const validated = outcomeOf(() => {
     const inputs = validateRequest(request, MODEL);
     const counted = inputsToCount(inputs);
-    if (counted !== undefined) finishPaced(validateContents(request, counted, MODEL));
+    if (counted !== undefined) finishPaced(validateContents(request, counted, { config: MODEL }));
     return inputs;
   });
   if (validated instanceof TritonError) return false;

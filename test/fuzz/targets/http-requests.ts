@@ -2,10 +2,10 @@
 // before; the binary tensors against a reader that JSON.parse tells the sizes. The first two bytes of an input are the length of the
 // JSON, or nothing when they are 65535.
 import { TritonError } from '../../../src/errors.js';
-import { finishPaced } from '../../../src/model/paced-work.js';
+import { finishPaced } from '../../../src/pacing/paced-work.js';
 import { decodeGenerateRequest } from '../../../src/protocol/http/decode-generate-request.js';
 import { decodeInferRequest } from '../../../src/protocol/http/decode-infer-request.js';
-import { KnownHeaders } from '../../../src/protocol/http/known-headers.js';
+import { KnownRequests } from '../../../src/protocol/http/known-requests.js';
 import { DATATYPE_BYTE_SIZE } from '../../../src/tensor/dtype.js';
 import { NO_SHARED_MEMORY } from '../../support/no-shared-memory.js';
 import type { Random } from '../../support/random-life/random.js';
@@ -71,24 +71,36 @@ export const httpRequests: FuzzTarget = {
     const length = input.length < 2 ? WITHOUT_LENGTH : input.readUInt16LE(0);
     const body = input.subarray(2);
     const headerLength = length === WITHOUT_LENGTH ? undefined : String(length);
-    const decode = (known?: KnownHeaders) =>
+    const decode = (
+      known?: KnownRequests,
+      given: { body: Buffer; headerLength?: string | undefined } = { body, headerLength },
+    ) =>
       outcomeOf(() => {
         const form = finishPaced(
-          decodeInferRequest({ body, headerLength, modelVersion: '', maxInputSize: MAX_INPUT_SIZE, known }),
+          decodeInferRequest({
+            headerLength: undefined,
+            ...given,
+            modelVersion: '',
+            maxInputSize: MAX_INPUT_SIZE,
+            known,
+          }),
         );
         return finishPaced(form.complete(MODEL, NO_SHARED_MEMORY)).request;
       });
+    const text = (one: ReturnType<typeof decode>) => (one instanceof TritonError ? one.message : requestText(one));
     outcomeOf(() => {
       const form = finishPaced(decodeGenerateRequest({ body, modelVersion: '', maxInputSize: MAX_INPUT_SIZE }));
       return finishPaced(form.complete(MODEL, NO_SHARED_MEMORY));
     });
     const request = decode();
-    const known = new KnownHeaders();
-    for (const again of [decode(known), decode(known)]) {
-      const [first, second] = [request, again].map((one) =>
-        one instanceof TritonError ? one.message : requestText(one),
-      );
-      must(first === second, () => `${second}, without known headers ${first}`);
+    const known = new KnownRequests();
+    for (let i = 0; i < 2; i++) {
+      const again = text(decode(known));
+      must(text(request) === again, () => `${again}, without known requests ${text(request)}`);
+    }
+    for (const other of othersOf(body, length)) {
+      const [first, second] = [text(decode(undefined, other)), text(decode(known, other))];
+      must(first === second, () => `${second}, without known requests ${first}: ${other.body.toString('latin1')}`);
     }
     if (request instanceof TritonError) return false;
     const bytes = request.inputs.reduce((sum, { bytes: { byteLength } }) => sum + byteLength, 0);
@@ -97,6 +109,34 @@ export const httpRequests: FuzzTarget = {
     return isTaken(request);
   },
 };
+
+const REPLACED = ['{}', '{"k":1}', '{"k":"}"}', '{"k":{"k":1}}', '{"k":1}}', '"8"', '"\\n"', '8', '"8","id":"9"', '{'];
+const REPLACED_DATA = [
+  '[1,1]',
+  '[[1],[1]]',
+  '[]',
+  '[1,1]]',
+  '["]","]]"]',
+  '[1,1],"data":[2]',
+  '[1\0]',
+  '[true,-0.5e1]',
+  '[',
+];
+
+/** Bodies that differ in an id, in parameters, those of tensors included, or in data. */
+function* othersOf(body: Buffer, length: number): Generator<{ readonly body: Buffer; readonly headerLength?: string }> {
+  const isAlone = length === WITHOUT_LENGTH;
+  const json = body.toString('latin1', 0, isAlone ? body.length : length);
+  for (const [i, match] of [...json.matchAll(/"(?:id|parameters|data)":/g)].slice(0, 8).entries()) {
+    const start = match.index + match[0].length;
+    const value = /^(?:"[^"]*"|\{[^{}]*\}|\[[^\]]*\]+|[^,}]*)/.exec(json.slice(start))![0];
+    const choices = match[0] === '"data":' ? REPLACED_DATA : REPLACED;
+    const replaced = choices[(i + body.length) % choices.length]!;
+    const other = Buffer.from(json.slice(0, start) + replaced + json.slice(start + value.length), 'latin1');
+    if (isAlone) yield { body: other };
+    else yield { body: Buffer.concat([other, body.subarray(length)]), headerLength: String(other.length) };
+  }
+}
 
 /** The binary tensors lie behind the JSON, one after the other. */
 function checkBinary(body: Buffer, length: number, inputs: readonly { readonly bytes: Uint8Array }[]): void {

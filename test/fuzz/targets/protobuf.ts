@@ -14,7 +14,7 @@ import {
 } from '@bufbuild/protobuf';
 
 import { TritonError } from '../../../src/errors.js';
-import { finishPaced } from '../../../src/model/paced-work.js';
+import { finishPaced } from '../../../src/pacing/paced-work.js';
 import { decodeInferRequest } from '../../../src/protocol/grpc/decode-infer-request.js';
 import { decodeInferResponse } from '../../../src/protocol/grpc/decode-infer-response.js';
 import { decodeMessage } from '../../../src/protocol/grpc/decode-message.js';

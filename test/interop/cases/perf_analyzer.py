@@ -107,3 +107,22 @@ def trace_settings_before_a_run():
 
 def metrics_of_the_server():
     _perf("AddSub", "http", *SHAPES, "--collect-metrics", "--metrics-url", f"{address('metrics')}/metrics", "--metrics-interval", "200")
+
+
+def _perf_sequences(protocol, *options, model="Total"):
+    out = _perf(model, protocol, "--num-of-sequences", "8", "--sequence-length", "12", *options)
+    expect_in("Successful request count", out)
+
+
+def sequences_at_a_request_rate():
+    for protocol in ("http", "grpc"):
+        _perf_sequences(protocol, "--request-rate-range", "100")
+
+
+def sequences_at_a_concurrency():
+    _perf_sequences("http", "--concurrency-range", "8")
+    _perf_sequences("grpc", "--concurrency-range", "8", "--async", "--streaming")
+
+
+def sequences_under_the_oldest_strategy():
+    _perf_sequences("grpc", "--concurrency-range", "8", "--async", "--streaming", model="OldestTotal")

@@ -17,6 +17,7 @@ FILES = [
     "grpc_client",
     "grpc_asyncio",
     "grpc_streams",
+    "sequences",
     "shared_memory",
     "distinct",
     "management",

@@ -20,6 +20,8 @@ const LARGE = [1, 8, 50];
 /** A balancer has to see that a server is there again before the other one ends. */
 const SETTLE_MILLISECONDS = 1000;
 const SLOW_READ_MILLISECONDS = 2;
+/** Numbers between two pauses of the client. */
+const PIECE = 100_000;
 const SHOWN_FAILURES = 3;
 
 const negate = defineModel({
@@ -50,15 +52,30 @@ async function end({ child }: Rolled): Promise<number | string> {
   return code ?? signal!;
 }
 
-/** No two are alike. */
-function values(length: number, seed: number): Float32Array {
-  return Float32Array.from({ length }, (_, i) => ((seed * 31 + i) % 8191) + 1);
+/**
+ * Work on so many numbers, with pauses. A client that is busy for half a second after it has connected finds the connection closed
+ * when the server stops meanwhile, and one that is busy does not see either that a kept connection was closed.
+ */
+async function inPieces(length: number, work: (i: number) => void): Promise<void> {
+  for (let i = 0; i < length; i++) {
+    work(i);
+    // oxlint-disable-next-line no-await-in-loop -- one piece after the other
+    if (i % PIECE === PIECE - 1) await new Promise((resolve) => setImmediate(resolve));
+  }
 }
 
-function checkNegated(got: Float32Array, sent: Float32Array): void {
+/** No two are alike. */
+async function values(length: number, seed: number): Promise<Float32Array> {
+  const made = new Float32Array(length);
+  await inPieces(length, (i) => (made[i] = ((seed * 31 + i) % 8191) + 1));
+  return made;
+}
+
+async function checkNegated(got: Float32Array, sent: Float32Array): Promise<void> {
   if (got.length !== sent.length) throw new Error(`expected ${sent.length} numbers, got ${got.length}`);
-  const wrong = sent.findIndex((value, i) => got[i] !== -value);
-  if (wrong >= 0) throw new Error(`number ${wrong} of ${sent.length} is ${got[wrong]}, expected ${-sent[wrong]!}`);
+  await inPieces(sent.length, (i) => {
+    if (got[i] !== -sent[i]!) throw new Error(`number ${i} of ${sent.length} is ${got[i]}, expected ${-sent[i]!}`);
+  });
 }
 
 /** Over HTTP, with pauses between the pieces of the answer. */
@@ -78,7 +95,7 @@ function askSlowly(port: number, sent: Float32Array, agent: Agent): Promise<void
         }
         if (answer.statusCode !== 200) throw new Error(`status ${answer.statusCode}`);
         const body = Buffer.concat(pieces).subarray(Number(answer.headers['inference-header-content-length']));
-        checkNegated(new Float32Array(new Uint8Array(body).buffer), sent);
+        await checkNegated(new Float32Array(new Uint8Array(body).buffer), sent);
       })().then(resolve, reject);
     });
     asked.on('error', reject);
@@ -123,7 +140,7 @@ type Way = 'http' | 'grpc' | 'slowly';
 const WAYS: Readonly<Record<Way, string>> = { http: 'HTTP', grpc: 'gRPC', slowly: 'HTTP, large and read slowly' };
 
 async function checkSample(client: Client, sent: Float32Array): Promise<void> {
-  checkNegated((await client.inferSample({ x: sent })).y!.data, sent);
+  await checkNegated((await client.inferSample({ x: sent })).y!.data, sent);
 }
 
 /** Callers that ask without a pause until they are told to stop. */
@@ -162,7 +179,7 @@ class Load {
     while (!this.#isOver) {
       const number = this.#seed++;
       try {
-        await this.#ask(way, values(size(), number), number);
+        await this.#ask(way, await values(size(), number), number);
         count[0]++;
       } catch (error) {
         if (count[1]++ < SHOWN_FAILURES) console.error(WAYS[way], error);

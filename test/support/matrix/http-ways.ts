@@ -7,7 +7,14 @@ import { Pool } from 'undici';
 
 import { binaryMessage, jsonMessage, readAnswer, type HttpMessage } from './http-message.js';
 import { valuesOf, type Question } from './question.js';
-import { ANSWERED_ONCE, forwarded, generated, type ReceivedAnswer, type Way } from './way.js';
+import {
+  ANSWERED_ONCE,
+  FETCH_KEEPS_ABORTED_SOCKETS,
+  forwarded,
+  generated,
+  type ReceivedAnswer,
+  type Way,
+} from './way.js';
 
 const JSON_BYTES = 1_100_000;
 /** How many pieces a slow reader takes slowly. */
@@ -92,6 +99,7 @@ export const undici: Way = {
 export const generate: Way = {
   limits: { models: { Whole: 1, Stream: 1 }, mostBytes: 70_000 },
   weight: 6,
+  isPatient: FETCH_KEEPS_ABORTED_SOCKETS,
   adds: generated,
   open({ http }) {
     return {

@@ -69,10 +69,13 @@ export class MatrixServer implements RunningServer {
   /** Stops in the middle of everything, and runs again on other ports. */
   async restart(): Promise<void> {
     this.isRestarting = true;
-    await this.triton.stop();
-    await this.start();
-    this.restarts++;
-    this.isRestarting = false;
+    try {
+      await this.triton.stop();
+      await this.start();
+      this.restarts++;
+    } finally {
+      this.isRestarting = false;
+    }
   }
 
   [Symbol.asyncDispose](): Promise<void> {

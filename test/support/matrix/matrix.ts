@@ -109,10 +109,11 @@ export class Matrix {
     if (memory.strangers > 0) this.#violated(`${memory.strangers} requests came that nobody asked`);
   }
 
+  /** A slow restart may outlast the answers that were to come after it. The restarts still due come all the same. */
   get #isOver(): boolean {
-    return (
-      this.#isStopped || this.counts.answered >= this.#options.answers || this.violations.length >= MOST_VIOLATIONS
-    );
+    if (this.#isStopped || this.violations.length >= MOST_VIOLATIONS) return true;
+    const { answers, restarts = 0 } = this.#options;
+    return this.counts.answered >= answers && this.server.restarts >= restarts;
   }
 
   async #ask(): Promise<void> {

@@ -7,21 +7,27 @@ import type { ModelClient } from 'tstriton/client';
 import { CLIENTS, type ClientKind } from '../clients.js';
 import { specs } from './matrix-models.js';
 import { HEADER, type ModelName, type Question } from './question.js';
-import { ALL_MODELS, forwarded, generated, type Link, type ReceivedAnswer, type Way } from './way.js';
+import {
+  ALL_MODELS,
+  FETCH_KEEPS_ABORTED_SOCKETS,
+  forwarded,
+  generated,
+  type Link,
+  type ReceivedAnswer,
+  type Way,
+} from './way.js';
 
 type AnyClient = Pick<ModelClient, 'inferSample' | 'inferBatch' | 'streamSample' | 'close'>;
 
 const JSON_BYTES = 1_100_000;
 const STREAMED = { http: { mostStreamed: JSON_BYTES }, grpc: {} } as const;
-/** The fetch of Node 20 and 22 may keep its socket after an abort in the middle of a compressed answer. */
-const KEEPS_ABORTED_SOCKETS = Number.parseInt(process.versions['undici'] ?? '', 10) < 7;
 
 export function ourWay(kind: ClientKind, weight: number, binaryData = true): Way {
   const form = CLIENTS[kind];
   return {
     limits: { models: ALL_MODELS, mostBytes: binaryData ? 20_000_000 : JSON_BYTES, ...STREAMED[form.protocol] },
     weight,
-    isPatient: kind === 'browser' && KEEPS_ABORTED_SOCKETS,
+    isPatient: kind === 'browser' && FETCH_KEEPS_ABORTED_SOCKETS,
     // Streams over HTTP are generate requests.
     adds: (question) =>
       form.protocol === 'http' && question.model === 'Stream' ? generated(question) : forwarded(question),

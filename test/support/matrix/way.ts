@@ -34,6 +34,9 @@ export interface Way {
 /** Of ways whose requests have headers of their own. */
 export const forwarded: Way['adds'] = ({ header }) => ({ [HEADER]: header });
 
+/** The fetch of Node 20 and 22 may keep its socket after an abort in the middle of a compressed answer. */
+export const FETCH_KEEPS_ABORTED_SOCKETS = Number.parseInt(process.versions['undici'] ?? '', 10) < 7;
+
 /** Triton forwards no headers of generate requests, and their id is a parameter too. */
 export const generated: Way['adds'] = ({ id }) => ({ id });
 

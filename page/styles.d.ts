@@ -1,0 +1,2 @@
+// The build makes one file of the styles that modules import.
+declare module '*.css';

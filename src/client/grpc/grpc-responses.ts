@@ -1,0 +1,61 @@
+// The responses to one request over ModelStreamInfer. The server is asked to end the call with the status of an error, which
+// has a code, rather than to tell the text alone.
+
+import type { ModelInferResponse } from '../../model/exchange.js';
+import { decodeStreamResponse } from '../../protocol/grpc/decode-stream-response.js';
+import type { Call } from '../call.js';
+import type { GrpcRequest } from './grpc-exchange.js';
+import { GrpcStreamCall, type StreamStep } from './grpc-stream-call.js';
+import type { Http2Connection } from './http2-connection.js';
+import type { ResponseStream } from '../transport.js';
+
+export interface GrpcStreamRequest extends GrpcRequest {
+  /** The connection to use; another one after it was retired. */
+  readonly connection: () => Http2Connection;
+}
+
+/** Of Triton's own: a header that turns the first error of a stream into its status. */
+export const ERRORS_AS_STATUS = { triton_grpc_error: 'true' };
+
+export class GrpcResponses implements ResponseStream {
+  readonly #request: GrpcStreamRequest;
+  readonly #call: Call;
+  #stream: GrpcStreamCall;
+  #connection: Http2Connection;
+  #resent = false;
+
+  /** Sends the request. */
+  constructor(request: GrpcStreamRequest, call: Call) {
+    this.#request = request;
+    this.#call = call;
+    this.#connection = request.connection();
+    this.#stream = new GrpcStreamCall(this.#connection, request, call).start();
+  }
+
+  async next(): Promise<ModelInferResponse | undefined> {
+    for (;;) {
+      const step = await this.#step();
+      if (step.kind === 'unprocessed') throw step.error;
+      if (step.kind === 'end') return undefined;
+      const response = decodeStreamResponse(step.message);
+      if (response !== undefined) return response;
+    }
+  }
+
+  cancel(): void {
+    this.#stream.cancel();
+  }
+
+  // What a server refuses unprocessed (its GOAWAY crossed our request) is sent once more, over a new connection.
+  async #step(): Promise<StreamStep> {
+    const connection = this.#connection;
+    const step = await this.#stream.next();
+    if (step.kind !== 'unprocessed' || this.#resent) return step;
+    this.#resent = true;
+    this.#call.throwIfAborted();
+    connection.retire();
+    this.#connection = this.#request.connection();
+    this.#stream = new GrpcStreamCall(this.#connection, this.#request, this.#call).start();
+    return this.#stream.next();
+  }
+}

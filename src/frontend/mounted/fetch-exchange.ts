@@ -1,0 +1,136 @@
+// A request in the form of the Fetch standard (https://fetch.spec.whatwg.org), as the routers of Hono and Next.js hand it on.
+
+import { TritonError } from '../../errors.js';
+import type { HttpHeaders } from '../../http1/http-exchange.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
+import { MountedExchange } from './mounted-exchange.js';
+import { MountedRequest } from './mounted-request.js';
+
+/** Statuses of answers without a body. */
+const BODILESS: ReadonlySet<number> = new Set([204, 304]);
+/** A stream has room while fewer bytes than this wait in it. */
+const ROOM_BYTES = 65_536;
+
+export class FetchExchange extends MountedExchange {
+  readonly #request: Request;
+  readonly #forget = new AbortController();
+  #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
+  #open: (() => void) | undefined;
+  #resolve!: (answer: Response) => void;
+  #reject!: (reason: unknown) => void;
+  /** Rejects when the client left, or the server closes, before the answer has begun. */
+  readonly answer = new Promise<Response>((resolve, reject) => {
+    this.#resolve = resolve;
+    this.#reject = reject;
+  });
+
+  constructor(request: Request, target: string, budget: ByteBudget, onDone: () => void) {
+    const { method, headers, body, signal } = request;
+    const rawHeaders = [...headers].flat();
+    const isMeasured = body === null || headers.has('content-length');
+    super(new MountedRequest({ method, target, rawHeaders, isMeasured }), budget, '', onDone);
+    this.#request = request;
+    signal.addEventListener('abort', () => this.#hungUp(), { signal: this.#forget.signal });
+  }
+
+  protected readBody(): void {
+    void this.#readBody();
+  }
+
+  async #readBody(): Promise<void> {
+    try {
+      this.#reader = this.#request.body?.getReader();
+      for (let next = await this.#reader?.read(); next?.done === false; next = await this.#reader?.read()) {
+        this.bodyPiece(next.value);
+      }
+      this.bodyEnd();
+    } catch {
+      // The body ended early, so nobody is there any more.
+      this.#hungUp();
+    }
+  }
+
+  protected dropBody(): void {
+    this.#reader?.cancel().catch(() => undefined);
+  }
+
+  protected sendWhole(status: number, headers: HttpHeaders, body: readonly Uint8Array[]): void {
+    const [first] = body;
+    const isEmpty = BODILESS.has(status) || this.request.method === 'HEAD' || first === undefined;
+    const whole = isEmpty ? null : body.length === 1 ? first : Buffer.concat(body);
+    this.#resolve(
+      new Response(whole as ConstructorParameters<typeof Response>[0], { status, headers: headersOf(headers) }),
+    );
+    this.done();
+  }
+
+  protected sendHead(status: number, headers: HttpHeaders): void {
+    const stream = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => void (this.#controller = controller),
+        pull: () => this.#pulled(),
+        cancel: () => this.#hungUp(),
+      },
+      { highWaterMark: ROOM_BYTES, size: ({ byteLength }) => byteLength },
+    );
+    this.#resolve(new Response(stream, { status, headers: headersOf(headers) }));
+  }
+
+  protected sendPart(part: Uint8Array): void | Promise<void> {
+    const controller = this.#controller!;
+    controller.enqueue(part);
+    this.unread(this.waitingBytes);
+    if (this.waitingBytes < ROOM_BYTES) return undefined;
+    return new Promise((resolve) => {
+      const before = this.#open;
+      this.#open = () => {
+        before?.();
+        resolve();
+      };
+    });
+  }
+
+  protected sendEnd(): void {
+    this.#controller!.close();
+    this.done();
+  }
+
+  protected get waitingBytes(): number {
+    const room = this.#controller?.desiredSize;
+    return room === undefined || room === null ? 0 : ROOM_BYTES - room;
+  }
+
+  protected cutOff(): void {
+    const error = new TritonError('UNAVAILABLE', 'the server has stopped');
+    this.#controller?.error(error);
+    this.#reject(error);
+  }
+
+  protected override done(): void {
+    this.#forget.abort();
+    super.done();
+  }
+
+  #pulled(): void {
+    this.moved();
+    this.unread(this.waitingBytes);
+    const open = this.#open;
+    this.#open = undefined;
+    open?.();
+  }
+
+  #hungUp(): void {
+    this.lost();
+    this.#reject(
+      this.#request.signal.reason ?? new TritonError('CANCELLED', 'the client left before its request had come'),
+    );
+    this.#pulled();
+  }
+}
+
+function headersOf(flat: HttpHeaders): Headers {
+  const headers = new Headers();
+  for (let i = 0; i < flat.length; i += 2) headers.append(flat[i]!, flat[i + 1]!);
+  return headers;
+}

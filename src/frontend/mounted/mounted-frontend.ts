@@ -1,0 +1,110 @@
+// Serves Triton's HTTP protocol inside somebody else's HTTP server, which has the sockets. It has no port.
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+import { TritonError } from '../../errors.js';
+import type { Logger } from '../../observability/logger.js';
+import type { ByteBudget } from '../../sockets/byte-budget.js';
+import { WriteTurn } from '../../sockets/write-turn.js';
+import type { AllowedHosts } from '../allowed-hosts.js';
+import type { Frontend } from '../frontend.js';
+import { answerError } from '../http/answers.js';
+import { serveWith } from '../http/http-frontend.js';
+import type { HttpService } from '../http/http-service.js';
+import { FetchExchange } from './fetch-exchange.js';
+import type { MountedExchange } from './mounted-exchange.js';
+import { hasHeader, MountedRequest } from './mounted-request.js';
+import { NodeExchange } from './node-exchange.js';
+
+export interface MountedFrontendOptions {
+  readonly service: HttpService;
+  readonly budget: ByteBudget;
+  readonly logger: Logger;
+  readonly hosts?: AllowedHosts | undefined;
+}
+
+export class MountedFrontend implements Frontend {
+  readonly name = 'mounted HTTPService';
+  readonly #options: MountedFrontendOptions;
+  readonly #underWay = new Set<MountedExchange>();
+  /** The latest request of each connection. */
+  readonly #requests = new WeakMap<object, MountedRequest>();
+  readonly #turn = new WriteTurn();
+  #drains = false;
+  #settled: (() => void) | undefined;
+
+  constructor(options: MountedFrontendOptions) {
+    this.#options = options;
+  }
+
+  /** It has no port to open. */
+  start(): Promise<number> {
+    return Promise.resolve(0);
+  }
+
+  serveNode(incoming: IncomingMessage, response: ServerResponse, target: string): void {
+    const request = this.#requestOf(incoming, target);
+    const exchange: NodeExchange = new NodeExchange(
+      { incoming, response, request, turn: this.#turn },
+      this.#options.budget,
+      () => this.#done(exchange),
+    );
+    this.#serve(exchange);
+  }
+
+  /** Clients repeat one head on a connection. Then the conclusions about it hold again. */
+  #requestOf({ socket, method = 'GET', rawHeaders }: IncomingMessage, target: string): MountedRequest {
+    const before = this.#requests.get(socket);
+    if (before?.hasHead(method, target, rawHeaders) === true) return before;
+    const isMeasured = !hasHeader(rawHeaders, 'transfer-encoding');
+    const request = new MountedRequest({ method, target, rawHeaders, isMeasured });
+    this.#requests.set(socket, request);
+    return request;
+  }
+
+  serveFetch(request: Request, target: string): Promise<Response> {
+    const exchange: FetchExchange = new FetchExchange(request, target, this.#options.budget, () =>
+      this.#done(exchange),
+    );
+    this.#serve(exchange);
+    return exchange.answer;
+  }
+
+  #serve(exchange: MountedExchange): void {
+    this.#underWay.add(exchange);
+    if (this.#drains) answerError(exchange, new TritonError('UNAVAILABLE', 'Server exiting'));
+    else serveWith(this.#options.service, this.#options, exchange);
+  }
+
+  #done(exchange: MountedExchange): void {
+    this.#underWay.delete(exchange);
+    if (this.#underWay.size === 0) this.#settled?.();
+  }
+
+  /** The other server closes its connections. */
+  retire(): void {}
+
+  /** New requests are refused from now on. */
+  drain(): void {
+    this.#drains = true;
+  }
+
+  /** Requests under way. The connections belong to the other server. */
+  get underWay(): number {
+    return this.#underWay.size;
+  }
+
+  get connections(): number {
+    return this.#underWay.size;
+  }
+
+  settled(): Promise<void> {
+    if (this.#underWay.size === 0) return Promise.resolve();
+    return new Promise((resolve) => (this.#settled = resolve));
+  }
+
+  async close(): Promise<void> {
+    this.#drains = true;
+    for (const exchange of this.#underWay) exchange.close();
+  }
+}

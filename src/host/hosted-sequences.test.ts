@@ -1,0 +1,171 @@
+import { describe, expect, it } from 'vitest';
+
+import { batch } from '../callables/batch.js';
+import { completeModelConfig } from '../model/complete-model.js';
+import { HostedRequest } from '../model/inference-request.js';
+import type { SequenceBatching } from '../model/sequence-batching.js';
+import { sequenceStateSource } from '../model/sequence-state-source.js';
+import { Tensor } from '../tensor/tensor.js';
+import { CallableHost } from './callable-host.js';
+import { type HostResult, RESCHEDULED } from './host-results.js';
+
+const LOGGER = { error: () => undefined, warn: () => undefined, info: () => undefined, verbose: () => undefined };
+
+interface Row {
+  readonly id: number | string | bigint;
+  readonly slot: number;
+  readonly start?: boolean;
+  readonly end?: boolean;
+  readonly isOwn?: boolean;
+}
+
+/** Runs batches on a host; `seen` has what the callable got, by inputs. */
+function host(sequenceBatching: SequenceBatching, again: readonly number[] = [], outputs: readonly string[] = ['y']) {
+  const seen: Record<string, unknown[]>[] = [];
+  const config = completeModelConfig(
+    {
+      modelName: 'm',
+      inputs: { x: { dtype: 'int32', shape: [1] } },
+      outputs: Object.fromEntries(outputs.map((name) => [name, { dtype: 'int32', shape: [1] }])),
+      config: { maxBatchSize: 4, sequenceBatching },
+    },
+    1,
+  );
+  const callable = batch((inputs: Record<string, Tensor>, { reschedule }) => {
+    again.forEach(reschedule);
+    const own = Object.entries(inputs).map(([name, { data }]) => [name, Array.from(data as ArrayLike<unknown>)]);
+    seen.push(Object.fromEntries(own) as Record<string, unknown[]>);
+    const { x, h } = inputs;
+    return h === undefined ? { y: x } : { y: x, h: h.map((value) => Number(value) + 1) };
+  });
+  const state = sequenceStateSource(sequenceBatching);
+  const callables = new CallableHost(config, callable as never, { logger: LOGGER, state });
+  const run = (...rows: Row[]): readonly HostResult[] => {
+    const requests = rows.map(({ id, slot, start = false, end = false, isOwn = false }, index) => {
+      const inputs = { x: new Tensor('int32', Int32Array.of(index + 1), [1, 1]) };
+      const request = new HostedRequest(inputs, 1, '', undefined);
+      request.sequence = { id, start, end };
+      request.live = { serial: slot + 1, slot, isOwn };
+      request.requestedOutputs = outputs;
+      return request;
+    });
+    let results: readonly HostResult[] = [];
+    callables.execute(requests, (given) => (results = given));
+    return results;
+  };
+  return { run, seen, callables };
+}
+
+const values = (result: HostResult | undefined) =>
+  (result as readonly (Tensor | undefined)[]).map((tensor) => tensor && Array.from(tensor.data as ArrayLike<unknown>));
+
+describe('the callable of a model that batches by sequences', () => {
+  it('gets the control inputs that the model declares, in their forms', () => {
+    const { run, seen } = host({
+      controls: {
+        START: { control: 'START', falseTrue: [5, -7] },
+        END: { control: 'END', dtype: 'float32', falseTrue: [0.5, 2.5] },
+        READY: { control: 'READY', dtype: 'bool', falseTrue: [true, false] },
+        ID: { control: 'CORRID', dtype: 'int32' },
+      },
+    });
+    run({ id: 4_294_967_303, slot: 0, start: true }, { id: 2 ** 32 - 1, slot: 1, end: true });
+    expect(seen).toEqual([{ x: [1, 2], START: [-7, 5], END: [0.5, 2.5], READY: [0, 0], ID: [7, -1] }]);
+  });
+
+  it('gets ids as texts of any length, and numbers for ids that are none', () => {
+    const { run, seen } = host({ controls: { TEXT: { control: 'CORRID', dtype: 'string' } } });
+    run({ id: 'é中', slot: 0 }, { id: 18_446_744_073_709_551_615n, slot: 1 }, { id: '', slot: 2 });
+    expect(seen[0]!['TEXT']).toEqual(['é中', '18446744073709551615', '']);
+    const numbers = host({ controls: { ID: { control: 'CORRID' } } });
+    numbers.run({ id: 'a', slot: 0 }, { id: 'b', slot: 1 }, { id: 18_446_744_073_709_551_615n, slot: 2 });
+    expect(numbers.seen[0]!['ID']).toEqual([(1n << 63n) + 1n, (1n << 63n) + 2n, (1n << 64n) - 1n]);
+  });
+
+  it('sees empty slots only where it asks for them, and its answers for them are dropped', () => {
+    const controls = { READY: { control: 'READY' } } as const;
+    const without = host({ controls });
+    without.run({ id: 1, slot: 1 }, { id: 2, slot: 3 });
+    expect(without.seen).toEqual([{ x: [1, 2], READY: [1, 1] }]);
+    const { run, seen } = host({ controls, emptySlots: true });
+    const results = run({ id: 1, slot: 1 }, { id: 2, slot: 3 });
+    expect(seen).toEqual([{ x: [0, 1, 0, 2], READY: [0, 1, 0, 1] }]);
+    expect(results.map(values)).toEqual([[[1]], [[2]]]);
+  });
+
+  it('gets back the state that it gave, until the sequence is over', () => {
+    const { run, seen } = host({ state: { h: { dtype: 'int32', shape: [1], initial: 10 } } });
+    expect(values(run({ id: 1, slot: 0, start: true })[0])).toEqual([[1]]);
+    run({ id: 1, slot: 0 }, { id: 2, slot: 1, start: true });
+    run({ id: 1, slot: 0, start: true }, { id: 2, slot: 1, end: true });
+    run({ id: 3, slot: 1, start: true });
+    expect(seen.map(({ h }) => h)).toEqual([[10], [11, 10], [10, 11], [10]]);
+  });
+
+  it('answers with the next state where the model declares it as an output, and keeps it all the same', () => {
+    const { run, seen } = host({ state: { h: { dtype: 'int32', shape: [1] } } }, [], ['h', 'y']);
+    expect(values(run({ id: 1, slot: 0, start: true })[0])).toEqual([[1], [1]]);
+    expect(values(run({ id: 1, slot: 0 })[0])).toEqual([[2], [1]]);
+    expect(seen.map(({ h }) => h)).toEqual([[0], [1]]);
+    expect(() => host({ state: { h: { dtype: 'int32', shape: [2] } } }, [], ['h', 'y'])).toThrow(
+      "output 'h' of state 'h' of model 'm' is declared among the outputs as int32 [1]: expected int32 [2]",
+    );
+  });
+
+  it('fails only the request for which no state can be made', () => {
+    let made = 0;
+    const { run } = host({
+      state: () => {
+        if (++made === 1) throw new Error('out of sessions');
+        return {};
+      },
+    });
+    const results = run({ id: 1, slot: 0, start: true }, { id: 2, slot: 1, start: true });
+    expect(results[0]).toMatchObject({ message: expect.stringContaining('out of sessions') as string });
+    expect(values(results[1])).toEqual([[2]]);
+  });
+
+  it('keeps the state of a request that it reschedules, and ends a sequence of its own with the last step', () => {
+    const told: string[] = [];
+    const again = [0, 2];
+    let made = 0;
+    const onEnd = (state: number, reason: string) => void told.push(`${state} ${reason}`);
+    const { run } = host({ iterative: true, state: () => ++made, onEnd }, again);
+    const rows = [0, 1, 2].map((slot) => ({ id: slot + 1, slot, start: true, isOwn: true }));
+    expect(run(...rows).map((result) => result === RESCHEDULED)).toEqual([true, false, true]);
+    expect(told).toEqual(['2 ended']);
+    again.length = 0;
+    run({ id: 1, slot: 0, isOwn: true }, { id: 3, slot: 2, isOwn: true });
+    expect([told, made]).toEqual([['2 ended', '1 ended', '3 ended'], 3]);
+  });
+
+  it('gets the tensors of its state in the next step, though nobody gets the outputs of this one', () => {
+    const again = [0];
+    const { run, seen } = host({ iterative: true, state: { h: { dtype: 'int32', shape: [1], initial: 3 } } }, again);
+    run({ id: 1, slot: 0, start: true, isOwn: true });
+    run({ id: 1, slot: 0, isOwn: true });
+    again.length = 0;
+    expect(values(run({ id: 1, slot: 0, isOwn: true })[0])).toEqual([[1]]);
+    expect(seen.map(({ h }) => h)).toEqual([[3], [4], [5]]);
+  });
+
+  it.each([-1, 2, 0.5])('is told of a row that it cannot reschedule: %d', (row) => {
+    const { run } = host({ iterative: true }, [row]);
+    const results = run({ id: 1, slot: 0, start: true }, { id: 2, slot: 1, start: true });
+    expect(results[0]).toMatchObject({ message: `reschedule takes a row from 0 to 1, got ${row}` });
+  });
+
+  it('is told once of each object that is needed no more, and why', () => {
+    const told: string[] = [];
+    let made = 0;
+    const onEnd = (state: number, reason: string) => void told.push(`${state} ${reason}`);
+    const { run, callables } = host({ state: () => ++made, onEnd });
+    run({ id: 1, slot: 0, start: true }, { id: 2, slot: 1, start: true }, { id: 3, slot: 2, start: true });
+    run({ id: 1, slot: 0, start: true });
+    run({ id: 2, slot: 1, end: true });
+    callables.endSequence(3, 'expired');
+    callables.endSequence(3, 'expired');
+    callables.endSequences();
+    expect(told).toEqual(['1 restarted', '2 ended', '3 expired', '4 unloaded']);
+  });
+});

@@ -1,0 +1,167 @@
+// The transport of a client whose server is in this process: gRPC's messages without a wire. The same code as over gRPC makes
+// tensors, errors, streams and statistics.
+
+import type { Call } from '../client/call.js';
+import { errorOfStatus } from '../client/grpc/grpc-outcome.js';
+import { ERRORS_AS_STATUS } from '../client/grpc/grpc-responses.js';
+import type { ServerOperation } from '../client/server/server-operation.js';
+import type { Headers, ModelReference, ResponseStream, Transport } from '../client/transport.js';
+import { TritonError } from '../errors.js';
+import { servedMethods, type ServedMethod } from '../frontend/grpc/grpc-service.js';
+import type { ServedCore } from '../frontend/served-core.js';
+import type { ModelInferResponse } from '../model/exchange.js';
+import type { ClassifiedRequest } from '../protocol/classified-request.js';
+import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
+import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
+import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
+import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
+import { decodeResponse } from '../protocol/grpc/decode-message.js';
+import { frameRequest } from '../protocol/grpc/service-methods.js';
+import type { ModelSignature } from '../protocol/model-signature.js';
+import { InProcessCall, type CallEnd } from './in-process-call.js';
+
+const SERVICE = '/inference.GRPCInferenceService';
+const ADDRESS = 'this process';
+
+interface Asked {
+  readonly method: string;
+  readonly frame: readonly Uint8Array[];
+  readonly headers: Headers;
+}
+
+export class InProcessTransport implements Transport {
+  readonly #core: () => Promise<ServedCore>;
+  #served: { readonly core: ServedCore; readonly methods: ReadonlyMap<string, ServedMethod> } | undefined;
+
+  /** `core`: of the server that runs now. It rejects where none does. */
+  constructor(core: () => Promise<ServedCore>) {
+    this.#core = core;
+  }
+
+  async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
+    const frame = encodeInferRequest(request);
+    return decodeInferResponse(await this.#unary({ method: 'ModelInfer', frame, headers }, call));
+  }
+
+  stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+    call.throwIfAborted();
+    const asked = {
+      method: 'ModelStreamInfer',
+      frame: encodeInferRequest(request),
+      headers: { ...headers, ...ERRORS_AS_STATUS },
+    };
+    return new InProcessResponses((responses) => this.#begin(asked, responses), call);
+  }
+
+  async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
+    const frame = [frameRequest('ModelConfig', { name: model.modelName, version: model.modelVersion })];
+    return decodeModelConfigResponse(await this.#unary({ method: 'ModelConfig', frame, headers }, call));
+  }
+
+  async ask<Answer extends object>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    const { method, message, response } = grpc;
+    const frame = [frameRequest(method, message)];
+    return decodeResponse(response, await this.#unary({ method, frame, headers }, call));
+  }
+
+  async close(): Promise<void> {
+    // The calls under way were aborted.
+  }
+
+  async #unary(asked: Asked, call: Call): Promise<Buffer> {
+    const responses = new InProcessResponses((begun) => this.#begin(asked, begun), call);
+    const message = await responses.nextMessage();
+    if (message !== undefined) return message;
+    throw new TritonError('INTERNAL', `malformed response of the server: ${asked.method} has no answer`);
+  }
+
+  async #begin({ method, frame, headers }: Asked, responses: InProcessResponses): Promise<InProcessCall | undefined> {
+    const core = await this.#core();
+    if (this.#served?.core !== core) {
+      const methods = servedMethods({ server: core, forwarding: undefined, compression: 'none' });
+      this.#served = { core, methods };
+    }
+    const { methods } = this.#served;
+    if (responses.isOver) return undefined;
+    const path = `${SERVICE}/${method}`;
+    const served = methods.get(path);
+    if (served === undefined) throw new TritonError('UNSUPPORTED', `${ADDRESS} has no method ${path}`);
+    const begun = new InProcessCall({ path, headers, frame }, responses);
+    responses.begun(begun);
+    begun.begin(served, frame);
+    return begun;
+  }
+}
+
+/** The answers of one call, until the client takes them. */
+class InProcessResponses implements ResponseStream {
+  readonly #call: Call;
+  readonly #opening: Promise<unknown>;
+  readonly #messages: Buffer[] = [];
+  readonly #forget: () => void;
+  #server: InProcessCall | undefined;
+  #end: CallEnd | undefined;
+  #cancelled = false;
+  #wake = (): void => undefined;
+
+  constructor(begin: (responses: InProcessResponses) => Promise<InProcessCall | undefined>, call: Call) {
+    this.#call = call;
+    call.clock?.connected();
+    this.#forget = call.onAbort(() => this.cancel());
+    this.#opening = begin(this);
+    // The next request for a response rejects with it.
+    this.#opening.catch(() => {});
+  }
+
+  get isOver(): boolean {
+    return this.#cancelled;
+  }
+
+  begun(server: InProcessCall): void {
+    this.#server = server;
+  }
+
+  message(bytes: Buffer): void {
+    if (this.#messages.length === 0) this.#call.clock?.answered();
+    this.#messages.push(bytes);
+    this.#wake();
+  }
+
+  ended(end: CallEnd): void {
+    this.#end = end;
+    this.#wake();
+  }
+
+  async next(): Promise<ModelInferResponse | undefined> {
+    for (;;) {
+      const message = await this.nextMessage();
+      const response = message === undefined ? undefined : decodeStreamResponse(message);
+      if (message === undefined || response !== undefined) return response;
+    }
+  }
+
+  /** Undefined after the last. */
+  async nextMessage(): Promise<Buffer | undefined> {
+    await this.#call.race(this.#opening);
+    for (;;) {
+      this.#call.throwIfAborted();
+      const message = this.#messages.shift();
+      if (message !== undefined) {
+        this.#server!.taken();
+        return message;
+      }
+      const end = this.#end;
+      if (end !== undefined) {
+        this.#forget();
+        if (end.status === 0) return undefined;
+        throw errorOfStatus({ ...end, pushback: undefined, address: ADDRESS }, this.#call);
+      }
+      await this.#call.race(new Promise<void>((resolve) => (this.#wake = resolve)));
+    }
+  }
+
+  cancel(): void {
+    this.#cancelled = true;
+    this.#server?.cancel();
+  }
+}

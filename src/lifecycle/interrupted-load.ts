@@ -1,0 +1,32 @@
+// Ends a load early because the server stops. This module has the load's error, and the time that a stop waits for code
+// that ignores its signal.
+
+import { TritonError } from '../errors.js';
+
+/** How long `setup` may go on after its signal, in milliseconds: enough to close its resources. */
+export const INTERRUPTION_GRACE = 250;
+
+export function loadInterrupted(): TritonError {
+  return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
+}
+
+/**
+ * Awaits `promise`. Rejects with the signal's reason when `promise` has not settled `grace` milliseconds after the
+ * signal.
+ */
+export async function unlessInterrupted<T>(promise: Promise<T>, signal: AbortSignal, grace = 0): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort: (() => void) | undefined;
+  const interrupted = new Promise<never>((_, reject) => {
+    const interrupt = () => reject(signal.reason as TritonError);
+    onAbort = () => (timer = setTimeout(interrupt, grace));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort);
+  });
+  try {
+    return await Promise.race([promise, interrupted]);
+  } finally {
+    clearTimeout(timer);
+    if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
+  }
+}

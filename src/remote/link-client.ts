@@ -1,0 +1,311 @@
+// Binds the models of this process to a server, and does so again whenever the link was lost. It lives in the link's thread,
+// so that the server hears of this process whatever the callables do.
+
+import { TritonError } from '../errors.js';
+import { RestartPauses } from '../link/restart-pauses.js';
+import { receiveFailure, sendFailure } from '../link/sent-error.js';
+import { type DeclaredModel, declaredModel } from '../link/stream/declared-model.js';
+import type { LinkedInstance, ServerMessage } from '../link/stream/link-messages.js';
+import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
+import type { InstancePort } from '../server/control-messages.js';
+import { LinkConnection, type LinkTarget } from './link-connection.js';
+import { LinkInstance } from './link-instance.js';
+
+/** Between attempts of the first connection, in milliseconds. */
+const FIRST_PAUSE = 200;
+
+/** The instances of a load, as the user's thread opens them. */
+export interface HostedOpening {
+  /** The user's thread knows the opening by this number. */
+  readonly number: number;
+  readonly ports: readonly InstancePort[];
+}
+
+/** What the callables' side does for a link. */
+export interface LinkHost {
+  open(model: number): Promise<HostedOpening>;
+  close(opening: number): Promise<void>;
+  endInstance(opening: number, thread: number, reason: string): void;
+  ready(model: number, isReady: boolean): void;
+  /** The link was lost for this reason, or is there again. */
+  linked(isThere: boolean, error?: TritonError): void;
+  /** A model could not be bound again, or the server could not be reached again. */
+  failed(message: string): void;
+}
+
+interface WantedModel {
+  readonly number: number;
+  readonly key: string;
+  readonly name: string;
+  readonly declared: DeclaredModel;
+  readonly instances: number;
+  /** Settles the bind that is under way. */
+  pending: { readonly resolve: () => void; readonly reject: (error: TritonError) => void } | undefined;
+}
+
+/** An opening by the server's number. */
+interface LinkedOpening {
+  readonly hosted: number;
+  readonly instances: Map<number, LinkInstance>;
+}
+
+export class LinkClient {
+  readonly #target: LinkTarget;
+  readonly #timeoutMs: number;
+  readonly #host: LinkHost;
+  readonly #models = new Map<number, WantedModel>();
+  readonly #openings = new Map<number, LinkedOpening>();
+  /** By channel. */
+  readonly #instances = new Map<number, LinkInstance>();
+  /** Unbound models whose last requests are under way. */
+  readonly #unbinding = new Map<number, () => void>();
+  readonly #pauses = new RestartPauses();
+  #connection: LinkConnection | undefined;
+  #connectedAt = 0;
+  #nextChannel = 1;
+  #stopped: TritonError | undefined;
+  /** Ends a pause, or the attempt that is under way. */
+  #interrupt: (() => void) | undefined;
+
+  /** `timeoutMs`: how long the first connection may take. */
+  constructor(target: LinkTarget, timeoutMs: number, host: LinkHost) {
+    this.#target = target;
+    this.#timeoutMs = timeoutMs;
+    this.#host = host;
+  }
+
+  /** Waits for a server that is not there yet. Rejects with UNAVAILABLE, or at once with its refusal. */
+  async connect(): Promise<void> {
+    const end = performance.now() + this.#timeoutMs;
+    for (;;) {
+      try {
+        return await this.#attempt(end - performance.now());
+      } catch (thrown) {
+        const error = TritonError.from(thrown);
+        if (error.code !== 'UNAVAILABLE' || this.#stopped !== undefined) throw error;
+        if (performance.now() + FIRST_PAUSE >= end) throw error;
+        await this.#pause(FIRST_PAUSE);
+      }
+    }
+  }
+
+  /** Resolves when the server serves the model. Rejects with its refusal, or with UNAVAILABLE when the link is lost. */
+  async bind(number: number, config: CompleteModelConfig): Promise<void> {
+    const { name, instanceCount: instances } = config;
+    const declared = declaredModel(config);
+    const model: WantedModel = { number, key: modelKey(config), name, declared, instances, pending: undefined };
+    this.#models.set(number, model);
+    try {
+      await this.#bind(model);
+    } catch (error) {
+      // What a server has refused it would refuse again.
+      if (this.#connection !== undefined) this.#models.delete(number);
+      throw error;
+    }
+  }
+
+  async #bind(model: WantedModel): Promise<void> {
+    const connection = this.#connection;
+    if (connection === undefined)
+      throw new TritonError('UNAVAILABLE', 'the server is not there; the model is bound when it is');
+    await new Promise<void>((resolve, reject) => {
+      model.pending = { resolve, reject };
+      connection.send({ kind: 'bind', model: model.number, declared: model.declared, instances: model.instances });
+    });
+  }
+
+  /** Resolves when the last request of the model has ended. */
+  async unbind(config: CompleteModelConfig): Promise<void> {
+    const key = modelKey(config);
+    const models = [...this.#models.values()].filter((model) => model.key === key);
+    await Promise.all(models.map(({ number }) => this.#unbind(number)));
+  }
+
+  async #unbind(number: number): Promise<void> {
+    this.#models.delete(number);
+    const connection = this.#connection;
+    if (connection === undefined) return;
+    await new Promise<void>((resolve) => {
+      this.#unbinding.set(number, resolve);
+      connection.send({ kind: 'unbind', model: number });
+    });
+  }
+
+  /** A thread of an opening was started again. */
+  attach(hosted: number, port: InstancePort): void {
+    const found = [...this.#openings].find(([, opening]) => opening.hosted === hosted);
+    if (found === undefined) return port.port.close();
+    const instance = this.#open(found[1], port);
+    this.#connection?.send({ kind: 'attached', opening: found[0], instance });
+  }
+
+  /** Unbinds all models, waits for their last requests for this time at most, and closes the link. */
+  async stop(timeoutMs: number): Promise<void> {
+    this.#stopped = new TritonError('UNAVAILABLE', 'the link was stopped');
+    this.#interrupt?.();
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
+    await Promise.race([late, Promise.all([...this.#models.keys()].map((number) => this.#unbind(number)))]);
+    clearTimeout(timer);
+    await this.#connection?.close(this.#stopped);
+  }
+
+  async #attempt(timeoutMs: number): Promise<void> {
+    if (this.#stopped !== undefined) throw this.#stopped;
+    const connection: LinkConnection = new LinkConnection(this.#target, {
+      onControl: (message) => this.#control(message),
+      onMessage: (channel, value) => this.#instances.get(channel)?.receive(value),
+      onEnd: (error) => this.#lost(connection, error),
+    });
+    const { address } = this.#target.server;
+    const end = (error: TritonError) => void connection.close(error);
+    const late = `${address} did not answer as a TSTriton server within ${Math.round(timeoutMs)} ms`;
+    const timer = setTimeout(() => end(new TritonError('DEADLINE_EXCEEDED', late)), timeoutMs);
+    this.#interrupt = () => end(this.#stopped!);
+    try {
+      await connection.ready;
+      this.#connection = connection;
+      this.#connectedAt = performance.now();
+    } catch (error) {
+      await connection.close(TritonError.from(error));
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#interrupt = undefined;
+    }
+  }
+
+  #lost(connection: LinkConnection, error: TritonError): void {
+    if (this.#connection !== connection) return;
+    this.#connection = undefined;
+    const instances = [...this.#instances.values()];
+    this.#instances.clear();
+    this.#openings.clear();
+    for (const instance of instances) instance.close();
+    this.#host.linked(false, error);
+    for (const model of this.#models.values()) {
+      model.pending?.reject(error);
+      model.pending = undefined;
+    }
+    for (const resolve of this.#unbinding.values()) resolve();
+    this.#unbinding.clear();
+    if (this.#stopped === undefined) void this.#reconnect();
+  }
+
+  async #reconnect(): Promise<void> {
+    let lived = performance.now() - this.#connectedAt;
+    let told: string | undefined;
+    while (this.#stopped === undefined) {
+      // A server that restarts needs a moment, so that even the first attempt comes after a pause.
+      await this.#pause(Math.max(FIRST_PAUSE, this.#pauses.next(lived)));
+      lived = 0;
+      try {
+        await this.#attempt(this.#timeoutMs);
+        break;
+      } catch (thrown) {
+        const { message } = TritonError.from(thrown);
+        if (message !== told && this.#stopped === undefined) this.#host.failed(`cannot link again: ${message}`);
+        told = message;
+      }
+    }
+    if (this.#connection === undefined) return;
+    this.#host.linked(true);
+    for (const model of this.#models.values()) void this.#bindAgain(model);
+  }
+
+  async #bindAgain(model: WantedModel): Promise<void> {
+    try {
+      await this.#bind(model);
+    } catch (error) {
+      this.#host.failed(`model '${model.name}' is not bound again: ${TritonError.from(error).message}`);
+    }
+  }
+
+  #control(message: ServerMessage): void {
+    switch (message.kind) {
+      case 'bound': {
+        const model = this.#models.get(message.model);
+        const pending = model?.pending;
+        if (model !== undefined) model.pending = undefined;
+        if (message.error === undefined) pending?.resolve();
+        else pending?.reject(receiveFailure(message.error));
+        return;
+      }
+      case 'unbound':
+        this.#unbinding.get(message.model)?.();
+        this.#unbinding.delete(message.model);
+        return;
+      case 'open':
+        return void this.#opens(message.model, message.opening);
+      case 'close':
+        return this.#closes(message.opening);
+      case 'end': {
+        const thread = this.#instances.get(message.channel)?.thread;
+        const opening = [...this.#openings.values()].find(({ instances }) => instances.has(message.channel));
+        if (thread !== undefined && opening !== undefined) {
+          this.#host.endInstance(opening.hosted, thread, message.reason);
+        }
+        return;
+      }
+      case 'welcome':
+        return undefined;
+      case 'readiness':
+        return this.#host.ready(message.model, message.isReady);
+    }
+  }
+
+  async #opens(model: number, opening: number): Promise<void> {
+    const connection = this.#connection;
+    try {
+      const { number: hosted, ports } = await this.#host.open(model);
+      if (connection === undefined || this.#connection !== connection) {
+        // The next link opens it anew, and gets other ports.
+        for (const { port } of ports) port.close();
+        return;
+      }
+      const opened: LinkedOpening = { hosted, instances: new Map() };
+      this.#openings.set(opening, opened);
+      const instances = ports.map((port) => this.#open(opened, port));
+      connection.send({ kind: 'opened', opening, instances });
+    } catch (thrown) {
+      if (this.#connection !== connection) return;
+      connection?.send({ kind: 'opened', opening, error: sendFailure(TritonError.from(thrown)) });
+    }
+  }
+
+  #open(opening: LinkedOpening, port: InstancePort): LinkedInstance {
+    const channel = this.#nextChannel++;
+    const instance = new LinkInstance({
+      instance: port,
+      send: (message) => this.#connection?.post(channel, message),
+      onClosed: () => {
+        opening.instances.delete(channel);
+        if (this.#instances.delete(channel)) this.#connection?.send({ kind: 'ended', channel });
+      },
+    });
+    opening.instances.set(channel, instance);
+    this.#instances.set(channel, instance);
+    return { channel, hasThread: port.thread !== undefined };
+  }
+
+  #closes(number: number): void {
+    const opening = this.#openings.get(number);
+    this.#openings.delete(number);
+    if (opening === undefined) return;
+    for (const [channel, instance] of opening.instances) {
+      this.#instances.delete(channel);
+      instance.close();
+    }
+    void this.#host.close(opening.hosted);
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, milliseconds);
+      this.#interrupt = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+}

@@ -1,0 +1,121 @@
+// One connection to a server, from hello to its end: the link's call, and the check that the server is still there.
+
+import type { ClientTlsOptions } from '../client/client-options.js';
+import { Http2Connection, STREAM_WINDOW } from '../client/grpc/http2-connection.js';
+import type { ServerUrl } from '../client/parse-url.js';
+import { TritonError } from '../errors.js';
+import {
+  CONTROL_CHANNEL,
+  LINK_PROTOCOL,
+  type BinderMessage,
+  type ServerMessage,
+} from '../link/stream/link-messages.js';
+import { decodeMessage } from '../link/stream/stream-message.js';
+import { VERSION } from '../server/version.js';
+import { LinkCall } from './link-call.js';
+
+/** The server pings a silent process every 5 s, so that a server from which nothing comes for so long is gone. */
+const LOOK_MILLISECONDS = 5000;
+const SILENT_LOOKS = 6;
+
+export interface LinkTarget {
+  readonly server: ServerUrl;
+  readonly tls: ClientTlsOptions | undefined;
+  readonly accessToken: string;
+}
+
+export interface LinkListeners {
+  readonly onControl: (message: ServerMessage) => void;
+  /** A message for an instance. */
+  readonly onMessage: (channel: number, value: unknown) => void;
+  /** Called once, when the link has ended. */
+  readonly onEnd: (error: TritonError) => void;
+}
+
+export class LinkConnection {
+  /** Settles when the server has answered hello. Rejects with the reason when the server refuses or is not there. */
+  readonly ready: Promise<void>;
+  readonly #listeners: LinkListeners;
+  readonly #connection: Http2Connection;
+  readonly #call: LinkCall;
+  readonly #address: string;
+  readonly #timer: NodeJS.Timeout;
+  #greeted!: { readonly resolve: () => void; readonly reject: (error: TritonError) => void };
+  #isReady = false;
+  #receivedBytes = 0;
+  #silentLooks = 0;
+
+  constructor({ server, tls, accessToken }: LinkTarget, listeners: LinkListeners) {
+    const { address } = server;
+    this.#listeners = listeners;
+    this.#address = address;
+    this.ready = new Promise((resolve, reject) => (this.#greeted = { resolve, reject }));
+    this.ready.catch(() => undefined);
+    this.#timer = setInterval(() => this.#look(), LOOK_MILLISECONDS);
+    this.#connection = new Http2Connection(server, tls ?? {}, STREAM_WINDOW.unary);
+    this.#call = new LinkCall({
+      connection: this.#connection,
+      address,
+      accessToken,
+      onMessage: (bytes) => this.#received(bytes),
+      onEnd: (error) => this.#ended(error),
+    });
+    this.send({ kind: 'hello', protocol: LINK_PROTOCOL, version: VERSION });
+  }
+
+  send(message: BinderMessage): void {
+    this.#call.send(CONTROL_CHANNEL, message);
+  }
+
+  /** Throws for what cannot be sent. */
+  post(channel: number, value: unknown): void {
+    this.#call.send(channel, value);
+  }
+
+  /** Ends the link. Nothing of the connection is left when the promise resolves. */
+  async close(error: TritonError): Promise<void> {
+    this.#call.abort(error);
+    this.#connection.destroy();
+    await this.#connection.closed;
+  }
+
+  #received(bytes: Buffer): void {
+    const { channel, value } = decodeMessage(bytes);
+    if (channel !== CONTROL_CHANNEL) return this.#listeners.onMessage(channel, value);
+    const message = value as ServerMessage;
+    if (typeof message !== 'object') throw new TritonError('INVALID_ARG', `${this.#address} sent no message`);
+    if (message.kind !== 'welcome') return this.#listeners.onControl(message);
+    this.#call.maxMessageBytes = message.maxMessageBytes;
+    this.#isReady = true;
+    this.#greeted.resolve();
+  }
+
+  #ended(error: TritonError): void {
+    clearInterval(this.#timer);
+    this.#connection.destroy();
+    const told = explained(error, this.#address);
+    this.#greeted.reject(told);
+    if (this.#isReady) this.#listeners.onEnd(told);
+  }
+
+  #look(): void {
+    // Reads first the bytes that came while this thread was busy.
+    setImmediate(() => {
+      const { receivedBytes } = this.#connection;
+      this.#silentLooks = receivedBytes === this.#receivedBytes ? this.#silentLooks + 1 : 0;
+      this.#receivedBytes = receivedBytes;
+      if (this.#silentLooks < SILENT_LOOKS) return;
+      const seconds = (SILENT_LOOKS * LOOK_MILLISECONDS) / 1000;
+      this.#call.abort(new TritonError('UNAVAILABLE', `${this.#address} has sent nothing for ${seconds} s`));
+    });
+  }
+}
+
+/** Says what the server's refusal means. */
+function explained(error: TritonError, address: string): TritonError {
+  if (!error.message.endsWith(' answered with gRPC status 12')) return error;
+  return new TritonError(
+    'UNSUPPORTED',
+    `${address} lets no other process bind models: it is not a TSTriton server with the option remoteAccessToken`,
+  );
+}

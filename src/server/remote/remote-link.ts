@@ -1,0 +1,236 @@
+// The server's end of a link: the stream of one process that has bound models. It gives the messages of instances to their
+// channels, and all else to the bound models. A message that no binder sends ends the link, and nothing else.
+
+import { invalidArg, TritonError } from '../../errors.js';
+import type { AnswerStream, StreamHandler } from '../../frontend/grpc/stream-call.js';
+import {
+  type BinderMessage,
+  CONTROL_CHANNEL,
+  LINK_PROTOCOL,
+  type LinkedInstance,
+  type ServerMessage,
+} from '../../link/stream/link-messages.js';
+import { checkError, expectArray, expectRecord, expectWhole } from '../../link/stream/check-values.js';
+import { RemoteChannel } from '../../link/stream/remote-channel.js';
+import { decodeMessage, encodeMessage, SERVER_LIMITS } from '../../link/stream/stream-message.js';
+import { receiveFailure, sendFailure } from '../../link/sent-error.js';
+import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
+import { VERSION } from '../version.js';
+import type { Binder, BinderLink } from './remote-model.js';
+
+/** How long a process may take to say its versions. */
+const HELLO_MILLISECONDS = 10_000;
+/** Models of one process. */
+const MOST_MODELS = 1000;
+const MOST_CHANNELS = 10_000;
+
+/** What a link needs of the bound models. */
+export interface LinkedModels {
+  /** The largest message that a process may send, in bytes. */
+  readonly maxMessageSize: number;
+  /** Resolves when the model is served. Rejects with the reason of a refusal. */
+  bind(binder: Binder, declared: unknown): Promise<void>;
+  /** Resolves when the last request has ended. */
+  unbind(binder: Binder): Promise<void>;
+  /** A thread was started again. */
+  attached(binder: Binder, opening: number, instance: LinkedInstance): void;
+  /** The link has ended. */
+  lost(link: RemoteLink, binders: readonly Binder[]): void;
+}
+
+interface Opening {
+  readonly binder: Binder;
+  readonly resolve: (instances: readonly LinkedInstance[]) => void;
+  readonly reject: (error: TritonError) => void;
+}
+
+export class RemoteLink implements BinderLink, StreamHandler {
+  readonly #stream: AnswerStream;
+  readonly #models: LinkedModels;
+  readonly #binders = new Map<number, Binder>();
+  readonly #channels = new Map<number, RemoteChannel>();
+  /** By their numbers; without the functions once they are open. */
+  readonly #openings = new Map<number, Opening>();
+  #nextOpening = 1;
+  #hello: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  constructor(stream: AnswerStream, models: LinkedModels) {
+    this.#stream = stream;
+    this.#models = models;
+    const late = new TritonError('DEADLINE_EXCEEDED', `no hello came within ${HELLO_MILLISECONDS / 1000} s`);
+    this.#hello = setTimeout(() => this.end(late), HELLO_MILLISECONDS).unref();
+  }
+
+  message(bytes: Buffer): void {
+    const { channel, value } = decodeMessage(bytes, SERVER_LIMITS);
+    if (this.#hello !== undefined) this.#greet(channel, value);
+    else if (channel === CONTROL_CHANNEL) this.#control(value);
+    // A message may cross the end of its channel.
+    else this.#channels.get(channel)?.receive(value);
+    const { room } = this.#stream;
+    if (room === undefined || this.#isOver) return;
+    // A process that does not read gets nothing to answer.
+    this.#stream.hold();
+    void room.then(() => this.#stream.resume());
+  }
+
+  halfClosed(): void {
+    this.end();
+  }
+
+  /** The server stops: the link goes on until the last requests have ended, see `RemoteModels`. */
+  drain(): void {}
+
+  cancel(): void {
+    this.#over();
+  }
+
+  /** Ends the stream, with this error or in order. */
+  end(error?: TritonError): void {
+    if (this.#isOver) return;
+    this.#over();
+    if (error === undefined) this.#stream.finish();
+    else this.#stream.fail(error);
+  }
+
+  send(message: ServerMessage): void {
+    this.#send(CONTROL_CHANNEL, message);
+  }
+
+  open(binder: Binder): { readonly number: number; readonly instances: Promise<readonly LinkedInstance[]> } {
+    const number = this.#nextOpening++;
+    const instances = new Promise<readonly LinkedInstance[]>((resolve, reject) => {
+      if (this.#isOver) return reject(gone());
+      this.#openings.set(number, { binder, resolve, reject });
+      this.send({ kind: 'open', model: binder.model, opening: number });
+    });
+    return { number, instances };
+  }
+
+  close(opening: number): void {
+    this.#openings.delete(opening);
+    this.send({ kind: 'close', opening });
+  }
+
+  channel(number: number, config: CompleteModelConfig): RemoteChannel {
+    if (this.#channels.has(number) || number === CONTROL_CHANNEL) throw invalidArg(`channel ${number} is taken`);
+    if (this.#channels.size >= MOST_CHANNELS) throw invalidArg(`more than ${MOST_CHANNELS} channels`);
+    const channel = new RemoteChannel({
+      config,
+      send: (message) => this.#send(number, message),
+      onClosed: () => this.#channels.delete(number),
+    });
+    if (this.#isOver) channel.closed();
+    else this.#channels.set(number, channel);
+    return channel;
+  }
+
+  #send(channel: number, value: unknown): void {
+    if (this.#isOver) return;
+    const pieces = encodeMessage({ channel, value }, MESSAGE_PREFIX_BYTES);
+    const length = pieces.reduce((sum, { byteLength }) => sum + byteLength, -MESSAGE_PREFIX_BYTES);
+    const head = pieces[0] as Buffer;
+    head[0] = 0;
+    head.writeUInt32BE(length, 1);
+    void this.#stream.send(pieces);
+  }
+
+  #greet(channel: number, value: unknown): void {
+    const hello = expectRecord(value, 'the first message') as Partial<BinderMessage & { kind: 'hello' }>;
+    if (channel !== CONTROL_CHANNEL || hello.kind !== 'hello') throw invalidArg('a link begins with hello');
+    if (hello.protocol !== LINK_PROTOCOL) {
+      throw new TritonError(
+        'UNSUPPORTED',
+        `the server is TSTriton ${VERSION} with version ${LINK_PROTOCOL} of the link's protocol, got ${String(hello.version)} with version ${String(hello.protocol)}`,
+      );
+    }
+    clearTimeout(this.#hello);
+    this.#hello = undefined;
+    const { maxMessageSize: maxMessageBytes } = this.#models;
+    this.send({ kind: 'welcome', protocol: LINK_PROTOCOL, version: VERSION, maxMessageBytes });
+  }
+
+  #control(value: unknown): void {
+    const message = expectRecord(value, 'a message') as unknown as BinderMessage;
+    switch (message.kind) {
+      case 'bind':
+        return void this.#bind(message);
+      case 'unbind':
+        return void this.#unbind(expectWhole(message.model, 'a model'));
+      case 'opened':
+        return this.#opened(message);
+      case 'attached': {
+        const opening = this.#openings.get(expectWhole(message.opening, 'an opening'));
+        const instance = checkedInstance(message.instance);
+        // It may cross the end of its opening.
+        if (opening !== undefined) this.#models.attached(opening.binder, message.opening, instance);
+        return;
+      }
+      case 'ended': {
+        const number = expectWhole(message.channel, 'a channel');
+        const channel = this.#channels.get(number);
+        this.#channels.delete(number);
+        return channel?.closed();
+      }
+      default:
+        throw invalidArg(`a link's message is of kind ${String(message.kind)}`);
+    }
+  }
+
+  async #bind({ model, declared, instances }: BinderMessage & { kind: 'bind' }): Promise<void> {
+    const binder: Binder = { link: this, model, instances };
+    try {
+      expectWhole(model, 'a model');
+      if (this.#binders.has(model)) throw invalidArg(`model ${model} is bound already`);
+      if (this.#binders.size >= MOST_MODELS) throw invalidArg(`a process has more than ${MOST_MODELS} models`);
+      this.#binders.set(model, binder);
+      await this.#models.bind(binder, declared);
+      this.send({ kind: 'bound', model });
+    } catch (thrown) {
+      if (this.#binders.get(model) === binder) this.#binders.delete(model);
+      this.send({ kind: 'bound', model, error: sendFailure(TritonError.from(thrown)) });
+    }
+  }
+
+  async #unbind(model: number): Promise<void> {
+    const binder = this.#binders.get(model);
+    if (binder !== undefined) await this.#models.unbind(binder).catch(() => undefined);
+    this.#binders.delete(model);
+    this.send({ kind: 'unbound', model });
+  }
+
+  #opened({ opening, instances, error }: BinderMessage & { kind: 'opened' }): void {
+    const asked = this.#openings.get(expectWhole(opening, 'an opening'));
+    if (asked === undefined) return;
+    if (error !== undefined) {
+      this.#openings.delete(opening);
+      checkError(expectRecord(error, 'an error')['error']);
+      return asked.reject(receiveFailure(error));
+    }
+    asked.resolve(expectArray(instances, 'instances').map(checkedInstance));
+  }
+
+  #over(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearTimeout(this.#hello);
+    const openings = [...this.#openings.values()];
+    this.#openings.clear();
+    const channels = [...this.#channels.values()];
+    this.#channels.clear();
+    for (const channel of channels) channel.closed();
+    for (const { reject } of openings) reject(gone());
+    this.#models.lost(this, [...this.#binders.values()]);
+  }
+}
+
+function checkedInstance(value: unknown): LinkedInstance {
+  const { channel, hasThread } = expectRecord(value, 'an instance');
+  return { channel: expectWhole(channel, 'a channel'), hasThread: hasThread === true };
+}
+
+function gone(): TritonError {
+  return new TritonError('UNAVAILABLE', 'the process that had bound the model is gone');
+}
