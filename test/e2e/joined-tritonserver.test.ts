@@ -77,7 +77,8 @@ describe('a model in a tritonserver that runs already', () => {
   it('stays unloaded when a client has unloaded it, until tritonserver was restarted', async () => {
     await using server = await new PlayedTritonserver().start();
     const log: string[] = [];
-    const logger = { ...SILENT, error: (text: string) => void log.push(text) };
+    const note = (text: string) => void log.push(text);
+    const logger = { ...SILENT, info: note, error: note };
     await using triton = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'), { logger });
     await triton
       .bind(times(2))
@@ -87,13 +88,31 @@ describe('a model in a tritonserver that runs already', () => {
     await expect.poll(() => triton.isReady).toBe(false);
     server.models.get('Other')!.instances[0]!.end();
     // By then it has been looked at.
-    await expect.poll(() => server.loads.filter((name) => name === 'Other').length).toBe(2);
+    await expect.poll(() => log).toContain("model 'Other' is loaded again");
     expect(server.models.has('Times')).toBe(false);
     await server.kill();
     // A real one needs seconds to start.
     await expect.poll(() => log).toContainEqual(expect.stringContaining('is gone; looking for it'));
     await server.start();
     await expect.poll(() => triton.isReady).toBe(true);
+  });
+
+  it('is loaded again when tritonserver takes it, and until then after each look', async () => {
+    await using server = await new PlayedTritonserver().start();
+    const log: string[] = [];
+    const logger = { ...SILENT, error: (text: string) => void log.push(text) };
+    await using triton = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'), { logger });
+    await triton.bind(times(2)).connect();
+    server.refusal = 'no room';
+    const before = server.asked.length;
+    server.models.get('Times')!.instances[0]!.end();
+    await expect.poll(() => log).toContain("model 'Times' is not loaded again: no room");
+    await expect.poll(() => server.asked.slice(before).length).toBeGreaterThan(3);
+    const [look, load] = ['/v2/health/live', '/v2/repository/models/Times/load'];
+    expect(server.asked.slice(before, before + 4)).toEqual([look, load, look, load]);
+    server.refusal = undefined;
+    await expect.poll(() => triton.isReady).toBe(true);
+    expect(await ask(server.models.get('Times')!.instances[0]!, [21])).toEqual([42]);
   });
 
   it('is refused where another model has the name, and replaces one that its process has left', async () => {

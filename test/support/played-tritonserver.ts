@@ -17,6 +17,8 @@ export class PlayedTritonserver {
   readonly models = new Map<string, LoadedModel>();
   /** The names of all loads so far. */
   readonly loads: string[] = [];
+  /** The paths of all requests so far. */
+  readonly asked: string[] = [];
   /** Answers loads with this error. */
   refusal: string | undefined;
   /** Undefined while it is not there. */
@@ -64,6 +66,7 @@ export class PlayedTritonserver {
   }
 
   async #answer(request: IncomingMessage): Promise<{ status: number; body: unknown }> {
+    this.asked.push(request.url!);
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const [, name = '', what] =
