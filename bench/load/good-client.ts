@@ -3,6 +3,7 @@
 // took, and how many of all failed.
 
 import { request } from 'node:http';
+import { request as requestSecurely } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { ModelClient } from 'tstriton/client';
@@ -30,6 +31,8 @@ export interface GoodFigures {
 export interface GoodPorts {
   readonly http: number;
   readonly grpc: number;
+  /** Of both, in PEM form. Default: they are without TLS. */
+  readonly ca?: string | undefined;
 }
 
 export class GoodClient {
@@ -44,8 +47,11 @@ export class GoodClient {
   /** Asks the model `floats`, which gives back what it gets, as `x` and `y`. */
   constructor(ports: GoodPorts) {
     this.#ports = ports;
-    const urls = [`http://127.0.0.1:${ports.http}`, `grpc://127.0.0.1:${ports.grpc}`];
-    this.#clients = urls.map((url) => new ModelClient(url, 'floats', { retry: false, timeoutMs: PATIENCE_MS }));
+    const { http, grpc, ca } = ports;
+    const secure = ca === undefined ? '' : 's';
+    const options = { retry: false, timeoutMs: PATIENCE_MS, ...(ca === undefined ? {} : { tls: { ca } }) } as const;
+    const urls = [`http${secure}://127.0.0.1:${http}`, `grpc${secure}://127.0.0.1:${grpc}`];
+    this.#clients = urls.map((url) => new ModelClient(url, 'floats', options));
     this.#ended = this.#run();
   }
 
@@ -84,9 +90,11 @@ export class GoodClient {
   }
 
   #check(): Promise<boolean> {
+    const { http, ca } = this.#ports;
     return new Promise((resolve) => {
-      const where = { host: '127.0.0.1', port: this.#ports.http, path: '/v2/health/ready' };
-      const asked = request({ ...where, agent: false, timeout: PATIENCE_MS }, (answer) => {
+      const where = { host: '127.0.0.1', port: http, path: '/v2/health/ready', ca };
+      const ask = ca === undefined ? request : requestSecurely;
+      const asked = ask({ ...where, agent: false, timeout: PATIENCE_MS }, (answer) => {
         answer.resume();
         answer.on('end', () => resolve(answer.statusCode === 200));
         answer.on('error', () => resolve(false));

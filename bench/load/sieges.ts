@@ -17,6 +17,8 @@ export interface Target {
 
 interface Siege {
   readonly about: string;
+  /** The server's ports have TLS. */
+  readonly isSecure?: boolean;
   /** The outcome in words. */
   run(target: Target): Promise<string>;
 }
@@ -27,6 +29,10 @@ const FLOATS = '/v2/models/floats/infer';
 /** The good client has another one. */
 const ANOTHER_ADDRESS = '127.0.0.2';
 const REGISTERED_MS = 200;
+/** After the last probe. */
+const PROBE_MS = 1000;
+/** The head of a record of TLS, which says 200 bytes, and the first of these. */
+const HALF_GREETING = Buffer.from([0x16, 3, 1, 0, 200, 1]);
 
 /** A socket that counts the answers of HTTP by status, and says how it ended. */
 class Line {
@@ -307,6 +313,40 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
       );
     },
   },
+  handshakes: {
+    about: '1,100 connections to the HTTPS port that begin no handshake, the server at 1,024 files',
+    isSecure: true,
+    async run({ http, milliseconds }) {
+      return hold(
+        lines(1100, () => new Line(http)),
+        milliseconds,
+      );
+    },
+  },
+  'half-handshakes': again(
+    '600 connections to the HTTPS port with half of a greeting, which come again',
+    600,
+    (line) => line.socket.write(HALF_GREETING),
+    { isSecure: true },
+  ),
+  probes: {
+    about: 'connections to the HTTPS port that are closed or reset at once, 500 each second',
+    isSecure: true,
+    async run({ http, milliseconds }) {
+      const end = performance.now() + milliseconds;
+      const all: Line[] = [];
+      while (performance.now() < end) {
+        for (let i = 0; i < 10; i++) {
+          const line = new Line(http);
+          line.socket.once('connect', () => (i % 2 === 0 ? line.socket.end() : line.socket.resetAndDestroy()));
+          all.push(line);
+        }
+        // oxlint-disable-next-line no-await-in-loop -- in turn
+        await sleep(20);
+      }
+      return hold(all, PROBE_MS);
+    },
+  },
   streams: {
     about: '1,100 streams without an end on connections of another address, the server at 1,024 files',
     async run({ http, milliseconds }) {
@@ -350,9 +390,15 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
 };
 
 /** Connections that come again when they are ended, a moment later. */
-function again(about: string, count: number, begin: (line: Line, i: number) => void): Siege {
+function again(
+  about: string,
+  count: number,
+  begin: (line: Line, i: number) => void,
+  { isSecure = false } = {},
+): Siege {
   return {
     about,
+    isSecure,
     async run({ http, milliseconds }) {
       const end = performance.now() + milliseconds;
       let ended = 0;

@@ -1,8 +1,10 @@
-// The server of the hostile suites. Usage: hostile-server.js [true [default]]. With `true` it has a thread of its own. Without, it
-// runs in the main thread, where its event loop can be watched. The callables have threads of their own in both. A load order has it tell how
-// long the main thread's loop was held at most and how much memory the process had at most since the last order.
+// The server of the hostile suites. Usage: hostile-server.js [true|false [default|large [tls]]]. With `true` it has a thread of its
+// own. Without, it runs in the main thread, where its event loop can be watched. The callables have threads of their own in both. With
+// `tls`, `TLS_FOLDER` has its certificate. A load order has it tell how long the main thread's loop was held at most and how much
+// memory the process had at most since the last order.
 
 import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 import { instanceGroup, Triton } from 'tstriton';
@@ -23,6 +25,18 @@ export interface HostileReport {
 const PAUSE_MS = 200;
 /** The same on every machine, unless the memory of the process is what is measured. */
 const budget = process.argv[3] === 'default' ? {} : { maxInflightBytes: 2 ** 30 };
+const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(process.env['TLS_FOLDER'] ?? '', name)) as [string, string];
+const tls =
+  process.argv[4] === 'tls'
+    ? {
+        httpUseSsl: true,
+        httpServerCert: cert,
+        httpServerKey: key,
+        grpcUseSsl: true,
+        grpcServerCert: cert,
+        grpcServerKey: key,
+      }
+    : {};
 const triton = new Triton({
   httpPort: 0,
   grpcPort: 0,
@@ -33,6 +47,7 @@ const triton = new Triton({
   allowClientShm: true,
   restrictedEndpoints: [],
   ...budget,
+  ...tls,
 });
 for (const [modelName, { dtype, shape, batching }] of Object.entries(HOSTILE_MODELS)) {
   triton.bind({

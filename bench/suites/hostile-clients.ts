@@ -2,7 +2,9 @@
 // the server had meanwhile, how much of it was left some seconds later, and what became of the attack. Each has a fresh server, in
 // both thread modes. Of a server that gives large memory back at once, and of one in 512 MiB, `--servers` has the names.
 
-import { existsSync, mkdirSync, rmdirSync, writeFileSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 import { BenchProcess } from '../bench-process.js';
@@ -98,21 +100,23 @@ async function measure(name: string, mode: ModeName, { isQuick, pinning }: Suite
   const { serverThread, isLimited = false, environment = {} }: Mode = MODES[mode];
   await using processes = new StartedProcesses();
   using group = isLimited ? memoryGroup() : undefined;
+  using tls = SIEGES[name]!.isSecure === true ? certificate() : undefined;
   const server = await BenchProcess.start(new URL('../servers/hostile-server.js', import.meta.url), {
     cpus: pinning.server,
     files: FILES,
-    arguments: [String(serverThread), ...(isLimited ? ['default'] : [])],
-    environment,
+    arguments: [String(serverThread), isLimited ? 'default' : 'large', ...(tls === undefined ? [] : ['tls'])],
+    environment: tls === undefined ? environment : { ...environment, TLS_FOLDER: tls.folder },
     ...(group === undefined ? {} : { group: group.processes }),
   });
   processes.add(server);
   const attacker = await processes.start('./load/besieger.js', undefined);
   const ports = { http: server.port('http'), grpc: server.port('grpc') };
-  const calm = new GoodClient(ports);
+  const goodPorts = { ...ports, ca: tls?.cert };
+  const calm = new GoodClient(goodPorts);
   await new Promise((resolve) => setTimeout(resolve, isQuick ? QUICK_MS : CALM_MS));
   const before = await calm.stop();
   forgetPeak(server.pid);
-  const good = new GoodClient(ports);
+  const good = new GoodClient(goodPorts);
   const target: Target = { ...ports, milliseconds: isQuick ? QUICK_MS : ATTACK_MS };
   const outcome = (await attacker.load({ name, target }, () => undefined)) as string;
   const meanwhile = await good.stop();
@@ -133,4 +137,16 @@ function memoryGroup() {
   const v1 = join(folder, 'memory.limit_in_bytes');
   writeFileSync(existsSync(v1) ? v1 : join(folder, 'memory.max'), String(GROUP_BYTES));
   return { processes: join(folder, 'cgroup.procs'), [Symbol.dispose]: () => rmdirSync(folder) };
+}
+
+/** For the server's ports, of `openssl`. */
+function certificate() {
+  const folder = mkdtempSync(join(tmpdir(), 'tstriton-bench-'));
+  const path = join(folder, 'cert.pem');
+  const kind = ['-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-subj', '/CN=localhost'];
+  const names = ['-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1'];
+  const files = ['-keyout', join(folder, 'key.pem'), '-out', path];
+  execFileSync('openssl', ['req', ...kind, ...names, ...files], { stdio: 'pipe' });
+  const remove = () => rmSync(folder, { recursive: true });
+  return { folder, cert: readFileSync(path, 'utf8'), [Symbol.dispose]: remove };
 }
