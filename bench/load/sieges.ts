@@ -390,12 +390,7 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
 };
 
 /** Connections that come again when they are ended, a moment later. */
-function again(
-  about: string,
-  count: number,
-  begin: (line: Line, i: number) => void,
-  { isSecure = false } = {},
-): Siege {
+function again(about: string, count: number, begin: (line: Line, i: number) => void, { isSecure = false } = {}): Siege {
   return {
     about,
     isSecure,

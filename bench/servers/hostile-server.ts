@@ -25,7 +25,10 @@ export interface HostileReport {
 const PAUSE_MS = 200;
 /** The same on every machine, unless the memory of the process is what is measured. */
 const budget = process.argv[3] === 'default' ? {} : { maxInflightBytes: 2 ** 30 };
-const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(process.env['TLS_FOLDER'] ?? '', name)) as [string, string];
+const [cert, key] = ['cert.pem', 'key.pem'].map((name) => join(process.env['TLS_FOLDER'] ?? '', name)) as [
+  string,
+  string,
+];
 const tls =
   process.argv[4] === 'tls'
     ? {

@@ -251,7 +251,8 @@ export class Listener {
   /** It takes a place from now on. */
   #beginHandshake(socket: Socket): void {
     const admission = this.#admit(socket);
-    if (admission === 'refused') {
+    // A client that was reset meanwhile has no name any more.
+    if (admission === 'refused' || socket.remoteAddress === undefined) {
       socket.destroy();
       return;
     }
@@ -273,8 +274,11 @@ export class Listener {
 
   #connectSecure(socket: TLSSocket): void {
     const handshake = this.#endHandshake(nameOf(socket));
-    // Its place has gone to another one just now.
-    if (handshake === undefined) return;
+    // Its place has gone to another one just now, or the client was reset.
+    if (handshake === undefined) {
+      socket.destroy();
+      return;
+    }
     const refusal = this.#options.refuseSecure?.(socket);
     if (refusal === undefined) {
       this.#open((sink) => readByEvents(socket, sink), handshake.admission);

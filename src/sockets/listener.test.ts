@@ -1,0 +1,138 @@
+// A port with TLS and clients that are gone before it has looked at them. They are of another thread, so that this one does not run
+// meanwhile.
+
+import { once } from 'node:events';
+import type { Socket } from 'node:net';
+import { connect } from 'node:tls';
+import { Worker } from 'node:worker_threads';
+import { afterEach, expect, it, vi } from 'vitest';
+
+import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
+import { WAIT_MILLISECONDS } from '../../test/support/waiting.js';
+import { type Admission, ConnectionLimit, type LimitedConnection } from './connection-limit.js';
+import { type ListenedConnection, Listener } from './listener.js';
+import type { ByteSink } from './socket-reader.js';
+
+const ADDRESS = '127.0.0.1';
+const ignore = () => undefined;
+
+class CountedLimit extends ConnectionLimit {
+  readonly held = new Set<LimitedConnection>();
+
+  override add(connection: LimitedConnection, address: string, admission: Admission): void {
+    this.held.add(connection);
+    super.add(connection, address, admission);
+  }
+
+  override remove(connection: LimitedConnection): void {
+    this.held.delete(connection);
+    super.remove(connection);
+  }
+}
+
+const cleanup: (() => unknown)[] = [];
+afterEach(async () => {
+  for (const close of cleanup.splice(0).reverse()) await close();
+});
+
+function connection(read: (sink: ByteSink) => Socket): ListenedConnection {
+  const socket = read({ received: ignore, directTarget: ignore });
+  socket.on('error', ignore);
+  return {
+    socket,
+    tick: ignore,
+    retire: ignore,
+    drain: () => void socket.end(),
+    isUnderWay: false,
+    unreadBytes: 0,
+    idleFor: 0,
+    hasServed: false,
+    closeIdle: () => void socket.destroy(),
+  };
+}
+
+async function secure() {
+  const { cert, key } = selfSignedCertificate();
+  const limit = new CountedLimit(100);
+  const opened: ListenedConnection[] = [];
+  const listener = new Listener({
+    tls: { cert, key },
+    limit,
+    connect(read) {
+      const one = connection(read);
+      opened.push(one);
+      return one;
+    },
+  });
+  cleanup.push(() => listener.close(0));
+  return { port: await listener.listen(ADDRESS, 0), limit, opened, cert };
+}
+
+/** Runs `code` in another thread while this one stands still. */
+async function meanwhile(code: string, port: number, when: 'at once' | 'when ready' = 'at once'): Promise<void> {
+  const done = new Int32Array(new SharedArrayBuffer(8));
+  const worker = new Worker(
+    `const { done, port } = require('node:worker_threads').workerData;
+    const { connect } = require('node:net');
+    const tls = require('node:tls');
+    const over = () => { Atomics.store(done, 0, 1); Atomics.notify(done, 0); };
+    ${code}`,
+    { eval: true, workerData: { done, port } },
+  );
+  const exited = once(worker, 'exit');
+  if (when === 'when ready') await once(worker, 'message');
+  Atomics.store(done, 1, 1);
+  Atomics.notify(done, 1);
+  Atomics.wait(done, 0, 0);
+  await exited;
+}
+
+const RESET_UNSEEN = `
+  let left = 20;
+  for (let i = 0; i < 20; i++) {
+    const socket = connect(port, '127.0.0.1', () => socket.resetAndDestroy());
+    socket.on('error', () => undefined);
+    socket.on('close', () => { if (--left === 0) over(); });
+  }`;
+
+it('keeps no place for clients that were reset before it has seen them', async () => {
+  const { port, limit, opened, cert } = await secure();
+  await meanwhile(RESET_UNSEEN, port);
+  const client = connect({ host: ADDRESS, port, ca: cert });
+  cleanup.push(() => client.destroy());
+  await once(client, 'secureConnect');
+  // The others have been accepted before it.
+  await vi.waitFor(() => expect(opened).toHaveLength(1), WAIT_MILLISECONDS);
+  client.destroy();
+  await vi.waitFor(() => expect(limit.held.size).toBe(0), WAIT_MILLISECONDS);
+});
+
+/** Holds back the last bytes of the handshake until the other thread stands still. */
+const RESET_WITH_THE_HANDSHAKE = `
+  const { parentPort } = require('node:worker_threads');
+  const { Duplex } = require('node:stream');
+  const raw = connect(port, '127.0.0.1');
+  let hasGreeted = false;
+  const wire = new Duplex({
+    read() {},
+    write(chunk, encoding, next) {
+      if (!hasGreeted) { hasGreeted = true; raw.write(chunk, next); return; }
+      parentPort.postMessage('ready');
+      Atomics.wait(done, 1, 0);
+      raw.on('close', over);
+      raw.write(chunk, () => raw.resetAndDestroy());
+    },
+  });
+  raw.on('data', (chunk) => wire.push(chunk));
+  raw.on('error', () => undefined);
+  tls.connect({ socket: wire, rejectUnauthorized: false }).on('error', () => undefined);`;
+
+it('lets go of a client that was reset with the last bytes of its handshake', async () => {
+  const { port, limit, opened, cert } = await secure();
+  await meanwhile(RESET_WITH_THE_HANDSHAKE, port, 'when ready');
+  const client = connect({ host: ADDRESS, port, ca: cert });
+  cleanup.push(() => client.destroy());
+  await vi.waitFor(() => expect(opened.filter(({ socket }) => !socket.destroyed)).toHaveLength(1), WAIT_MILLISECONDS);
+  client.destroy();
+  await vi.waitFor(() => expect(limit.held.size).toBe(0), WAIT_MILLISECONDS);
+});
