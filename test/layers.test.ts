@@ -37,9 +37,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   core: PLAIN_DATA,
   host: PLAIN_DATA,
   link: ['core/instance/model-instance.ts', 'host', ...PLAIN_DATA],
-  sockets: [],
+  sockets: ['pacing'],
   http1: ['sockets', 'ascii', 'pacing'],
-  http2: ['sockets', 'ascii'],
+  http2: ['sockets', 'ascii', 'pacing'],
   frontend: FRONTEND,
   'frontend/http': ['frontend', ...FRONTEND],
   // It is given its port and its streams.
@@ -86,7 +86,6 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
     'http2/http2-port.ts',
     'http2/http2-server.ts',
     // What ports share.
-    'sockets/after-reading.ts',
     'sockets/byte-budget.ts',
     'sockets/connection-limit.ts',
     'sockets/open-files.ts',

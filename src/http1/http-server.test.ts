@@ -6,6 +6,7 @@ import { connect as connectTls } from 'node:tls';
 import { afterEach, describe, expect, it } from 'vitest';
 
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
+import { slowHandshake, stoppedClock } from '../../test/support/standstill.js';
 import type { HttpExchange, ServeRequest } from './http-exchange.js';
 import { HttpServer, type HttpServerOptions } from './http-server.js';
 
@@ -136,6 +137,19 @@ describe('a server', () => {
     await settled;
   });
 
+  it('answers a request that came while its thread stood still until the end of that wait', async () => {
+    const { server, port } = await listen((answer) => respond(answer, Buffer.from('served')));
+    const socket = client(port);
+    await expect.poll(() => server.connections).toBe(1);
+    server.drain();
+    // Timers are next.
+    setImmediate(() => {
+      socket.write(GET);
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600);
+    });
+    expect(await text(socket)).toMatch(/Connection: close[^]*served$/);
+  });
+
   it('serves a request that has come to an idle connection and was not read when it drains', async () => {
     const { server, port } = await listen((answer) => respond(answer, Buffer.from('served')));
     const socket = client(port);
@@ -169,6 +183,35 @@ describe('a server', () => {
     await server.settled();
     const [error] = (await once(client(port), 'error')) as [NodeJS.ErrnoException];
     expect(error.code).toBe('ECONNREFUSED');
+  });
+});
+
+describe('a thread that stood still for ten minutes', () => {
+  it('does not count that against its clients', async () => {
+    const clock = stoppedClock();
+    open.push({ close: () => clock.goOn() });
+    let begun = 0;
+    const serve: ServeRequest = (exchange) => (begun++, echo(exchange));
+    const { server, port } = await listen(serve);
+    const { server: secureServer, port: securePort } = await listen(serve, { tls: certificate });
+    const [silent, head, body] = [client(port), client(port), client(port)];
+    head.write('POST / HTT');
+    body.write(post(Buffer.from('12345')).subarray(0, -1));
+    const { socket: secure, go } = slowHandshake(securePort);
+    open.push({ close: () => secure.destroy() });
+    const waiting = once(secure, 'waiting');
+    await expect.poll(() => [begun, server.connections, secureServer.connections]).toEqual([1, 3, 0]);
+    await waiting;
+    await clock.standstill();
+    silent.write(post(Buffer.from('12345')));
+    head.write('P/1.1\r\nHost: h\r\nContent-Length: 5\r\n\r\n12345');
+    body.write('5');
+    go();
+    secure.write(post(Buffer.from('12345')));
+    for (const socket of [silent, head, body, secure]) {
+      const [answer] = (await once(socket, 'data')) as [Buffer];
+      expect(answer.toString()).toMatch(/^HTTP\/1.1 200 [^]*12345$/);
+    }
   });
 });
 

@@ -38,7 +38,8 @@ export class HttpServer {
   constructor({ serve, tls, onError, onHandshakeError, onCutOff, budget, limit, serveSpare }: HttpServerOptions) {
     const clock: Clock = { now: performance.now() };
     this.#listener = new Listener({
-      tls: tls && { handshakeTimeout: HANDSHAKE_MILLISECONDS, ...tls, ALPNProtocols: ['http/1.1'] },
+      tls: tls && { ...tls, ALPNProtocols: ['http/1.1'] },
+      handshakeTimeout: HANDSHAKE_MILLISECONDS,
       // The last answers still go to a client that has closed its sending half.
       allowHalfOpen: true,
       connect(read, surroundings) {

@@ -8,7 +8,8 @@ import { Output, takenBytes } from '../sockets/output.js';
 import type { ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { Presence } from '../sockets/presence.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
-import { afterReading } from '../sockets/after-reading.js';
+import { afterReading } from '../pacing/after-reading.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
 import { HttpConnection, type Clock, type ConnectionOwner } from './http-connection.js';
@@ -41,7 +42,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
   readonly #openedAt = performance.now();
   #isDraining = false;
   /** Ends the wait for one more request. */
-  #awaited: NodeJS.Timeout | undefined;
+  #awaited: ServedTimer | undefined;
   /** Whether the client has some time to close its side when ours is closed. */
   #lingers = true;
   readonly #share: ByteShare | undefined;
@@ -177,7 +178,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
     const left = since + NEXT_REQUEST_MILLISECONDS - performance.now();
     // Received bytes may not be read yet.
     if (left <= 0) afterReading(() => this.#closeUnasked());
-    else this.#awaited = setTimeout(() => this.#closeUnasked(), left).unref();
+    else this.#awaited = new ServedTimer(() => this.#closeUnasked(), left);
   }
 
   #closeUnasked(): void {
@@ -190,7 +191,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
   }
 
   #lost(): void {
-    clearTimeout(this.#awaited);
+    this.#awaited?.clear();
     this.#presence.stop();
     this.#connection.lost();
     this.#share?.close();

@@ -6,8 +6,10 @@ import { TLSSocket, type ConnectionOptions as TlsOptions } from 'node:tls';
 import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import type { Http2Connection } from './connection.js';
+import { afterReading } from '../pacing/after-reading.js';
 import { openSocket } from '../sockets/open-socket.js';
 import { BlockPool } from '../sockets/output.js';
+import { ServedTime } from '../pacing/served-time.js';
 import { SocketConnection } from './socket-connection.js';
 import { allocateReadMemory, type ByteSink } from '../sockets/socket-reader.js';
 import { WriteTurn } from '../sockets/write-turn.js';
@@ -42,7 +44,8 @@ export class Http2Client {
       pool: this.#pool,
       turn: this.#turn,
     });
-    const ticks = setInterval(() => connection.tick(performance.now()), TICK_MILLISECONDS).unref();
+    const time = new ServedTime(2 * TICK_MILLISECONDS);
+    const ticks = setInterval(() => afterReading(() => connection.tick(time.look())), TICK_MILLISECONDS).unref();
     connection.socket.once('close', () => clearInterval(ticks));
     return connection;
   }

@@ -8,7 +8,7 @@ import {
 } from 'node:http2';
 import { connect as connectTcp, Server as NetServer, type AddressInfo, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import { Collector, connectTo, HEAD, OK, startEcho } from '../../test/support/http2-echo.js';
 import {
   encodeFrame,
@@ -21,6 +21,7 @@ import {
   uint32,
 } from '../../test/support/raw-http2.js';
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
+import { stoppedClock } from '../../test/support/standstill.js';
 import type { Http2Stream } from './http2-stream.js';
 import { HeaderTemplate } from './outgoing-headers.js';
 
@@ -283,6 +284,19 @@ describe('our server', () => {
     const socket = connectTcp(echo.port, '127.0.0.1').resume();
     await once(socket, 'close');
     expect(echo.events).toEqual(['closed PROTOCOL_ERROR']);
+  });
+
+  it('does not count against a client that it has stood still itself', async () => {
+    const clock = stoppedClock();
+    onTestFinished(() => clock.goOn());
+    await using echo = await startEcho();
+    using client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
+    await expect.poll(() => echo.server.connections).toBe(1);
+    await clock.standstill();
+    client.sendBytes(PREFACE.subarray(10));
+    const settings = [{ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK }];
+    client.send(...settings, { type: FRAME.PING, payload: Buffer.alloc(8) });
+    expect(await client.frame(({ type, flags }) => type === FRAME.PING && flags === FLAG.ACK)).toBeDefined();
   });
 
   it('drains: what was begun is answered, new connections are not taken, and it closes', async () => {

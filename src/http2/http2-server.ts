@@ -19,9 +19,9 @@ export class Http2Server implements Http2Port {
     limit,
   }: Http2PortOptions) {
     const { handshakeTimeout } = completeOptions(options);
-    const limits = handshakeTimeout > 0 ? { handshakeTimeout } : {};
     this.#listener = new Listener({
-      tls: tls && { ...limits, ...tls, ALPNProtocols: ['h2'] },
+      tls: tls && { ...tls, ALPNProtocols: ['h2'] },
+      handshakeTimeout: handshakeTimeout > 0 ? handshakeTimeout : undefined,
       refuseSecure: ({ alpnProtocol }) =>
         alpnProtocol === 'h2' ? undefined : new Error('the client did not ask for the protocol h2'),
       connect: (read, shared) => new SocketConnection(read, { role: 'server', listen, options, ...shared }),

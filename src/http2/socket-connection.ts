@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import type { ConnectionListener } from './connection-listener.js';
 import type { ConnectionOptions } from './connection-options.js';
 import { Http2Connection } from './connection.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { ListenedConnection } from '../sockets/listener.js';
 import type { ByteBudget, ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { type BlockPool, takenBytes } from '../sockets/output.js';
@@ -51,7 +52,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   #isWaiting = false;
   #isEnding = false;
   #error: Error | undefined;
-  #closing: NodeJS.Timeout | undefined;
+  #closing: ServedTimer | undefined;
 
   /** `read` gives the socket, may be still connecting, and has it read to the sink from then on. */
   constructor(read: (sink: ByteSink) => Socket, environment: SocketEnvironment) {
@@ -197,12 +198,12 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   /** An open socket keeps the process alive as far as its user wants that. */
   #closeAfter(milliseconds: number): void {
-    clearTimeout(this.#closing);
-    if (!this.socket.destroyed) this.#closing = setTimeout(() => this.socket.destroy(), milliseconds).unref();
+    this.#closing?.clear();
+    if (!this.socket.destroyed) this.#closing = new ServedTimer(() => this.socket.destroy(), milliseconds);
   }
 
   #closed(): void {
-    clearTimeout(this.#closing);
+    this.#closing?.clear();
     this.connection.lost(this.#error);
     this.#share?.close();
   }

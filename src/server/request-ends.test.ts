@@ -135,7 +135,7 @@ const ENDS: readonly End[] = [
     end: (one) => {
       one.send();
       pass();
-      pass(50);
+      pass(60);
     },
     told: "UNAVAILABLE model 'm' did not answer within its executionTimeoutMicroseconds of 50000",
   },

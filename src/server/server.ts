@@ -22,7 +22,7 @@ import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
 import { SagemakerService } from '../frontend/sagemaker/sagemaker-service.js';
 import { VertexAiService } from '../frontend/vertex-ai/vertex-ai-service.js';
-import { afterReading } from '../sockets/after-reading.js';
+import { afterReading } from '../pacing/after-reading.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
 import { ConnectionLimit, possibleConnections } from '../sockets/connection-limit.js';
 import { OpenFiles } from '../sockets/open-files.js';

@@ -5,6 +5,7 @@
 import { createRequire } from 'node:module';
 import { constants } from 'node:os';
 
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { StopTimes } from './server-options.js';
 
 export interface SignalWatchOptions {
@@ -74,9 +75,9 @@ export function secondsOf({ delaySecs, graceSecs, timeoutSecs }: StopTimes): num
 
 function answered(answer: Promise<unknown>): Promise<boolean> {
   return new Promise((resolve) => {
-    const timer = setTimeout(resolve, ANSWER_MILLISECONDS, false);
+    const timer = new ServedTimer(() => resolve(false), ANSWER_MILLISECONDS, { keepsAlive: true });
     void answer.then(() => {
-      clearTimeout(timer);
+      timer.clear();
       resolve(true);
     });
   });

@@ -4,9 +4,11 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
 
+import { afterReading } from '../pacing/after-reading.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Admission, ConnectionLimit, LimitedConnection } from './connection-limit.js';
 import { BlockPool } from './output.js';
+import { ServedTime } from '../pacing/served-time.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
 import { removeDeadSocket } from './unix-socket.js';
 import { WriteTurn } from './write-turn.js';
@@ -21,7 +23,7 @@ const SHORT_TURN_MILLISECONDS = 2;
 /** A connection of some wire. */
 export interface ListenedConnection extends LimitedConnection {
   readonly socket: Socket;
-  /** Called now and then, with milliseconds of any clock. */
+  /** Called now and then, with milliseconds of {@link ServedTime}, when what has come by then is read. */
   tick(now: number): void;
   /** Tells its client to use other connections, and still serves its requests. */
   retire(): void;
@@ -56,6 +58,9 @@ export interface Surroundings extends SharedByConnections {
   readonly isSpare: boolean;
 }
 
+/** Node's own timers for the handshake count the time in which this thread stood still. */
+const LONGEST_TIMER = 2 ** 31 - 1;
+
 /** Older ones are broken; said here, because Node may be started with another default. */
 const OLDEST_TLS = 'TLSv1.2';
 
@@ -64,6 +69,8 @@ export interface ListenerOptions {
   readonly connect: (read: (sink: ByteSink) => Socket, surroundings: Surroundings) => ListenedConnection;
   /** Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
+  /** How long a client may take for the handshake of TLS, in milliseconds. Default: as long as it likes. */
+  readonly handshakeTimeout?: number | undefined;
   /** Why a client's TLS is not that of the wire; undefined when it is. */
   readonly refuseSecure?: (socket: TLSSocket) => Error | undefined;
   /** Whether a client that has closed its sending half may still be sent something. Default: no. */
@@ -99,6 +106,7 @@ export class Listener {
   #accepted = 0;
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
+  readonly #time = new ServedTime(2 * TICK_MILLISECONDS);
   #portClosed: Promise<void> | undefined;
   #isPortOpen = true;
   #closed: Promise<void> | undefined;
@@ -119,7 +127,8 @@ export class Listener {
       return;
     }
     // A client that closes its half during the handshake has gone.
-    this.#server = createTlsServer({ minVersion: OLDEST_TLS, ...tls, ...sockets }, (socket) => {
+    const settings = { minVersion: OLDEST_TLS, ...tls, ...sockets, handshakeTimeout: LONGEST_TIMER } as const;
+    this.#server = createTlsServer(settings, (socket) => {
       socket.allowHalfOpen = allowHalfOpen;
       this.#connectSecure(socket);
     });
@@ -138,7 +147,8 @@ export class Listener {
       this.#server.listen(port, address, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error: Error) => this.#options.onError?.(error));
-        this.#ticks = setInterval(() => this.#tick(), TICK_MILLISECONDS).unref();
+        // After a standstill, the timers come before the bytes.
+        this.#ticks = setInterval(() => afterReading(() => this.#tick()), TICK_MILLISECONDS).unref();
         resolve((this.#server.address() as AddressInfo).port);
       });
     });
@@ -272,6 +282,11 @@ export class Listener {
     return handshake;
   }
 
+  #endLateHandshakes(now: number): void {
+    const { handshakeTimeout = Infinity } = this.#options;
+    for (const handshake of this.#handshakes.values()) if (handshake.lasts(now) > handshakeTimeout) handshake.giveUp();
+  }
+
   #connectSecure(socket: TLSSocket): void {
     const handshake = this.#endHandshake(nameOf(socket));
     // Its place has gone to another one just now, or the client was reset.
@@ -327,9 +342,10 @@ export class Listener {
   }
 
   #tick(): void {
-    const now = performance.now();
+    const now = this.#time.look();
     this.#options.onTick?.(now);
     for (const one of this.#connections) one.tick(now);
+    this.#endLateHandshakes(now);
     this.#lookSoon();
   }
 }
@@ -340,6 +356,7 @@ class Handshake implements LimitedConnection {
   readonly hasServed = false;
   readonly #socket: Socket;
   readonly #since = performance.now();
+  #firstTick: number | undefined;
 
   constructor(socket: Socket, admission: Admission) {
     this.#socket = socket;
@@ -352,6 +369,16 @@ class Handshake implements LimitedConnection {
 
   closeIdle(): void {
     this.#socket.destroy();
+  }
+
+  /** Milliseconds of ticks. */
+  lasts(now: number): number {
+    this.#firstTick ??= now;
+    return now - this.#firstTick;
+  }
+
+  giveUp(): void {
+    this.#socket.destroy(new Error('TLS handshake timeout'));
   }
 }
 

@@ -4,7 +4,7 @@
 
 import type { Socket } from 'node:net';
 
-import { afterReading } from './after-reading.js';
+import { afterReading } from '../pacing/after-reading.js';
 
 /** From the second look to the third. Each further one comes after twice the time. */
 const FIRST_PAUSE_MILLISECONDS = 1;

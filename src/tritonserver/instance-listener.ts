@@ -8,6 +8,7 @@ import type { ModelInstance } from '../core/instance/model-instance.js';
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../observability/logger.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import { allocateReadMemory, readAccepted } from '../sockets/socket-reader.js';
 import { encodeFrame, type Frame, FrameReader, HELLO, malformed, PROTOCOL, REFUSED, WELCOME } from './frame.js';
 import { InstanceConnection } from './instance-connection.js';
@@ -95,10 +96,10 @@ export class InstanceListener {
   #accept(accepted: Socket): void {
     let reader = new FrameReader(HELLO_BYTES);
     let connection: InstanceConnection | undefined;
-    const lateHello = setTimeout(() => socket.destroy(), HELLO_SECONDS * 1000);
+    const lateHello = new ServedTimer(() => socket.destroy(), HELLO_SECONDS * 1000);
     const take = (frame: Frame): void => {
       if (connection !== undefined) return connection.take(frame);
-      clearTimeout(lateHello);
+      lateHello.clear();
       connection = this.#welcome(socket, frame);
       reader = new FrameReader(MOST_BYTES);
     };
@@ -117,7 +118,7 @@ export class InstanceListener {
     // 'close' follows.
     socket.on('error', () => undefined);
     socket.on('close', () => {
-      clearTimeout(lateHello);
+      lateHello.clear();
       this.#sockets.delete(socket);
       connection?.lost();
     });

@@ -3,12 +3,15 @@
 
 import { TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { ServedTimer } from '../../pacing/served-timer.js';
 
 /** setTimeout's longest delay. */
 export const LONGEST_TIMER = 2 ** 31 - 1;
 
 /** How long a callable may take to settle after it was told that its time is over, in milliseconds. */
 const SETTLING_MS = 1000;
+
+const KEEPS_ALIVE = { keepsAlive: true } as const;
 
 export interface ExecutionLimitListeners<Run> {
   /** Its time is over: its requests are to fail with this error, and its callable is to be told. */
@@ -21,7 +24,7 @@ export class ExecutionLimit<Run> {
   readonly #model: string;
   readonly #limit: number;
   readonly #listeners: ExecutionLimitListeners<Run>;
-  readonly #timers = new Map<Run, NodeJS.Timeout>();
+  readonly #timers = new Map<Run, ServedTimer>();
 
   constructor(
     { name, executionTimeoutMicroseconds = 0 }: CompleteModelConfig,
@@ -35,18 +38,18 @@ export class ExecutionLimit<Run> {
   begin(run: Run): void {
     this.#timers.set(
       run,
-      setTimeout(() => this.#expire(run), Math.min(this.#limit / 1000, LONGEST_TIMER)),
+      new ServedTimer(() => this.#expire(run), Math.min(this.#limit / 1000, LONGEST_TIMER), KEEPS_ALIVE),
     );
   }
 
   end(run: Run): void {
-    clearTimeout(this.#timers.get(run));
+    this.#timers.get(run)?.clear();
     this.#timers.delete(run);
   }
 
   /** No listener is called any more. */
   stop(): void {
-    for (const timer of this.#timers.values()) clearTimeout(timer);
+    for (const timer of this.#timers.values()) timer.clear();
     this.#timers.clear();
   }
 
@@ -56,7 +59,7 @@ export class ExecutionLimit<Run> {
       this.#timers.delete(run);
       this.#listeners.onStuck(run, `a batch was still running 1 s after ${limit}`);
     };
-    this.#timers.set(run, setTimeout(stuck, SETTLING_MS));
+    this.#timers.set(run, new ServedTimer(stuck, SETTLING_MS, KEEPS_ALIVE));
     const message = `model '${this.#model}' did not answer within ${limit}`;
     this.#listeners.onExpired(run, new TritonError('UNAVAILABLE', message));
   }

@@ -1,8 +1,11 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { fakeTime, ManualInstance, pass, SchedulerHarness } from '../../../test/support/scheduler-harness.js';
+import { standStill } from '../../../test/support/standstill.js';
 import { TritonError } from '../../errors.js';
 
+/** After a time is over, what has come by then is read. */
+const READING = 2;
 const CONFIG = { executionTimeoutMicroseconds: 50_000 } as const;
 const STALLED = "UNAVAILABLE model 'm' is not ready: all instances are busy with batches that took too long";
 const TOO_LATE = "UNAVAILABLE model 'm' did not answer within its executionTimeoutMicroseconds of 50000";
@@ -12,6 +15,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -23,13 +27,25 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     pass();
     pass(49);
     expect(harness.answers).toEqual([]);
-    pass(1);
+    pass(1 + READING);
     expect(harness.answers).toEqual([`a ${TOO_LATE}`, `b ${TOO_LATE}`]);
     expect(instance.last.cancelled).toEqual([0, 1]);
     instance.last.finish();
     expect(harness.answers).toHaveLength(2);
     expect(harness.statistics.failures).toMatchObject({ BACKEND: 2 });
     expect([harness.statistics.executionCount, harness.statistics.inferenceCount]).toEqual([0, 0]);
+  });
+
+  it('does not count a standstill of its own thread, in which no callable could answer', () => {
+    const instance = new ManualInstance();
+    const harness = new SchedulerHarness(CONFIG, [instance]);
+    harness.sendAll('a');
+    pass();
+    standStill(60_000);
+    pass(50 + READING);
+    expect([harness.answers, instance.last.cancelled]).toEqual([[], []]);
+    instance.last.finish();
+    expect([harness.answers, vi.getTimerCount()]).toEqual([['a ok'], 0]);
   });
 
   it('counts from the beginning of the execution, not from the arrival', () => {
@@ -41,7 +57,7 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     instance.last.finish();
     pass(40);
     expect(harness.answers).toEqual(['a ok']);
-    pass(10);
+    pass(10 + READING);
     expect(harness.answers).toEqual(['a ok', `b ${TOO_LATE}`]);
   });
 
@@ -71,7 +87,7 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     void stream!.respond(0, [], undefined);
     stream!.end(0);
     void stream!.respond(1, [], undefined);
-    pass(50);
+    pass(50 + READING);
     expect(harness.answers).toEqual(['a answer', 'a complete', 'b answer', `b ${TOO_LATE}`]);
     void stream!.respond(1, [], undefined);
     expect(harness.answers).toHaveLength(4);
@@ -87,7 +103,7 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     pass();
     pass(1049);
     expect(ended).toEqual([]);
-    pass(1);
+    pass(1 + 2 * READING);
     expect(ended).toEqual(['a batch was still running 1 s after its executionTimeoutMicroseconds of 50000']);
     // Whoever ends it takes it away; the rest waits for it to be there again.
     harness.scheduler.removeInstance(instance);
@@ -125,7 +141,7 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     pass();
     pass(1049);
     expect([interruptions, harness.answers, harness.scheduler.instances]).toEqual([[], [`a ${TOO_LATE}`], 1]);
-    pass(1);
+    pass(1 + 2 * READING);
     expect([interruptions, harness.answers, harness.scheduler.instances]).toEqual([
       ['stalled'],
       [`a ${TOO_LATE}`, `b ${STALLED}`],
@@ -151,12 +167,12 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     pass();
     expect([first.batches, second.batches]).toEqual([['a', 'c'], ['b']]);
     second.last.finish();
-    pass(1050);
+    pass(1050 + 2 * READING);
     expect([interruptions, harness.scheduler.instances]).toEqual([[], 1]);
     harness.sendAll('de');
     pass();
     expect(second.batches).toEqual(['b', 'd', 'e']);
-    pass(1050);
+    pass(1050 + 2 * READING);
     expect([interruptions, harness.scheduler.instances]).toEqual([['stalled'], 0]);
     harness.scheduler.removeInstance(second);
     expect(interruptions).toEqual(['stalled']);

@@ -6,6 +6,7 @@ import { connect as connectSocket, type Socket } from 'node:net';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { FakeConnection } from '../../../test/support/fake-http2.js';
+import { standStill } from '../../../test/support/standstill.js';
 import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/support/raw-http2.js';
 import { Http2Server } from '../../http2/http2-server.js';
 import { ConnectionKeepalive, DEFAULT_KEEPALIVE, type KeepaliveOptions, PingStrikes } from './connection-keepalive.js';
@@ -13,11 +14,14 @@ import type { CallListener, GrpcCall } from './grpc-call.js';
 import { GrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
+/** After a time is over, what has come by then is read. */
+const READING = 2;
 const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
 const LISTENER: CallListener = { onData: ignore, onNoRoom: ignore, onEnd: ignore, onClose: ignore };
 
 const cleanup: (() => unknown)[] = [];
 afterEach(async () => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
   for (const close of cleanup.splice(0).reverse()) await close();
 });
@@ -106,15 +110,30 @@ describe('pings to clients', () => {
     const options = { keepaliveTime: 1000, keepaliveTimeout: 500, permitWithoutCalls: true, maxPingsWithoutData: 0 };
     new ConnectionKeepalive(connection, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
     for (let round = 1; round <= 8; round++) {
-      vi.advanceTimersByTime(1000);
+      vi.advanceTimersByTime(1000 + READING);
       expect(connection.pings).toBe(round);
       vi.advanceTimersByTime(499);
       connection.answer();
     }
-    vi.advanceTimersByTime(1000 + 499);
+    vi.advanceTimersByTime(1000 + READING + 499);
     expect([connection.pings, connection.closedWith !== undefined]).toEqual([9, false]);
-    vi.advanceTimersByTime(1);
+    vi.advanceTimersByTime(1 + READING);
     expect(connection.closedWith !== undefined).toBe(true);
+  });
+
+  it('leave time for an answer when the server itself stood still, and read first what has come', () => {
+    vi.useFakeTimers();
+    const connection = new FakeConnection();
+    const options = { keepaliveTime: 1000, keepaliveTimeout: 500, permitWithoutCalls: true, maxPingsWithoutData: 0 };
+    new ConnectionKeepalive(connection, { ...DEFAULT_KEEPALIVE, ...options }, ignore);
+    vi.advanceTimersByTime(1000 + READING);
+    standStill(60_000);
+    vi.advanceTimersByTime(500 + 499);
+    expect([connection.pings, connection.closedWith]).toEqual([1, undefined]);
+    // The timers come before the bytes.
+    setTimeout(() => setImmediate(() => connection.answer()), 1);
+    vi.advanceTimersByTime(500);
+    expect([connection.pings, connection.closedWith]).toEqual([1, undefined]);
   });
 
   it('are not sent to a client of which something comes, and not after the connection has ended', () => {

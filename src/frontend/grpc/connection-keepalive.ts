@@ -3,6 +3,7 @@
 
 import type { ConnectionControl } from '../../http2/connection-listener.js';
 import type { ErrorCodeName } from '../../http2/http2-error.js';
+import { ServedTimer } from '../../pacing/served-timer.js';
 
 // Finds clients that ping too often. gRPC's clients ping for two reasons. To see whether the server is still there, they should
 // ping seldom. To measure how fast data comes, they ping often, and stop with the data. So a ping counts when it comes soon after
@@ -80,7 +81,7 @@ export class ConnectionKeepalive {
   /** The number of sent frames when {@link #pingsWithoutData} was counted. */
   #sentFrames = 0;
   #receivedBytes = 0;
-  #timer: NodeJS.Timeout | undefined;
+  #timer: ServedTimer | undefined;
   #isStopped = false;
 
   constructor(connection: ConnectionControl, options: KeepaliveOptions, log: (message: string) => void) {
@@ -104,7 +105,7 @@ export class ConnectionKeepalive {
   /** The connection has ended. */
   stop(): void {
     this.#isStopped = true;
-    clearTimeout(this.#timer);
+    this.#timer?.clear();
   }
 
   /** `debugData` is for the client, `reason` for the log. */
@@ -115,8 +116,8 @@ export class ConnectionKeepalive {
   }
 
   #arm(): void {
-    clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => this.#look(), this.#options.keepaliveTime).unref();
+    this.#timer?.clear();
+    this.#timer = new ServedTimer(() => this.#look(), this.#options.keepaliveTime);
   }
 
   /** Pings if nothing came meanwhile. */
@@ -132,11 +133,11 @@ export class ConnectionKeepalive {
     if (!silent || !permitted) return this.#arm();
     this.#pingsWithoutData++;
     connection.ping(() => this.#answered());
-    this.#timer = setTimeout(() => {
+    this.#timer = new ServedTimer(() => {
       // The answer has not come, but other bytes have: the client is there.
       if (this.#hasReceived()) return this.#arm();
       this.#close('NO_ERROR', '', 'keepalive watchdog timeout');
-    }, keepaliveTimeout).unref();
+    }, keepaliveTimeout);
   }
 
   #answered(): void {

@@ -15,6 +15,7 @@ import { RemoteChannel } from '../../link/stream/remote-channel.js';
 import { decodeMessage, encodeMessage, SERVER_LIMITS } from '../../link/stream/stream-message.js';
 import { receiveFailure, sendFailure } from '../../link/sent-error.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
+import { ServedTimer } from '../../pacing/served-timer.js';
 import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
 import { VERSION } from '../version.js';
 import type { Binder, BinderLink } from './remote-model.js';
@@ -53,14 +54,14 @@ export class RemoteLink implements BinderLink, StreamHandler {
   /** By their numbers; without the functions once they are open. */
   readonly #openings = new Map<number, Opening>();
   #nextOpening = 1;
-  #hello: NodeJS.Timeout | undefined;
+  #hello: ServedTimer | undefined;
   #isOver = false;
 
   constructor(stream: AnswerStream, models: LinkedModels) {
     this.#stream = stream;
     this.#models = models;
     const late = new TritonError('DEADLINE_EXCEEDED', `no hello came within ${HELLO_MILLISECONDS / 1000} s`);
-    this.#hello = setTimeout(() => this.end(late), HELLO_MILLISECONDS).unref();
+    this.#hello = new ServedTimer(() => this.end(late), HELLO_MILLISECONDS);
   }
 
   message(bytes: Buffer): void {
@@ -146,7 +147,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
         `the server is TSTriton ${VERSION} with version ${LINK_PROTOCOL} of the link's protocol, got ${String(hello.version)} with version ${String(hello.protocol)}`,
       );
     }
-    clearTimeout(this.#hello);
+    this.#hello?.clear();
     this.#hello = undefined;
     const { maxMessageSize: maxMessageBytes } = this.#models;
     this.send({ kind: 'welcome', protocol: LINK_PROTOCOL, version: VERSION, maxMessageBytes });
@@ -215,7 +216,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
   #over(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    clearTimeout(this.#hello);
+    this.#hello?.clear();
     const openings = [...this.#openings.values()];
     this.#openings.clear();
     const channels = [...this.#channels.values()];
