@@ -10,10 +10,10 @@ import { ServerClient } from '../client/server/server-client.js';
 import { TritonError } from '../errors.js';
 import { Turns } from '../lifecycle/turns.js';
 import { DEFAULT_LOG_SETTINGS, type ExternalLogger, ServerLogger } from '../logger.js';
-import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { listOpening } from '../server/list-opening.js';
 import { type ClosableLogSink, openLogSink, writeTo } from '../server/log-sink.js';
-import type { ModelOpening } from '../server/model-opening.js';
+import { type ListedOpening, RetiringOpenings } from '../server/retiring-openings.js';
 import type { HostedModel, ServerHandle } from '../server/server-handle.js';
 import { NO_PORTS, type ServerPorts, type StopTimes } from '../server/server-options.js';
 import { SignalWatcher } from '../server/signal-watcher.js';
@@ -47,11 +47,9 @@ export interface JoinOptions {
 }
 
 /** A version that tritonserver serves, or served. */
-interface Served {
+interface Served extends ListedOpening {
   readonly config: CompleteModelConfig;
   readonly model: HostedModel;
-  readonly opening: ModelOpening;
-  readonly key: string;
 }
 
 export class JoinedTritonserver implements ServerHandle {
@@ -63,7 +61,7 @@ export class JoinedTritonserver implements ServerHandle {
   readonly #client: ServerClient;
   /** By name and version number. */
   readonly #models = new Map<string, Map<number, Served>>();
-  readonly #retiring = new Map<string, Set<Promise<void>>>();
+  readonly #retiring: RetiringOpenings;
   /** Names of models that are to be loaded again. */
   readonly #lost = new Set<string>();
   /** Loads and unloads of each name, in turn. */
@@ -82,6 +80,7 @@ export class JoinedTritonserver implements ServerHandle {
     this.#sink = openLogSink(undefined, writeTo(logger));
     this.logger = new ServerLogger(this.#sink);
     this.#listener = new InstanceListener(this.logger);
+    this.#retiring = new RetiringOpenings(this.#listener);
     this.#client = new ServerClient(url, {
       ...(headers !== undefined && { headers }),
       ...(tls !== undefined && { tls }),
@@ -154,7 +153,7 @@ export class JoinedTritonserver implements ServerHandle {
       await opening.close();
       throw error;
     }
-    if (before !== undefined) this.#retire(before);
+    if (before !== undefined) this.#retiring.add(before);
   }
 
   /** Has tritonserver load the versions of a name. */
@@ -208,7 +207,7 @@ export class JoinedTritonserver implements ServerHandle {
       if (served === undefined) return;
       versions!.delete(version);
       if (versions!.size === 0) this.#models.delete(name);
-      this.#retire(served);
+      this.#retiring.add(served);
       // Where it is gone, it serves nothing.
       if (!this.#isLinked) return;
       if (versions!.size > 0) await this.#ask(name);
@@ -216,19 +215,8 @@ export class JoinedTritonserver implements ServerHandle {
     });
   }
 
-  async retired(config: CompleteModelConfig): Promise<void> {
-    for (const retired of this.#retiring.get(modelKey(config)) ?? []) await retired;
-  }
-
-  #retire({ config, key, opening }: Served): void {
-    const all = this.#retiring.get(modelKey(config)) ?? new Set<Promise<void>>();
-    this.#retiring.set(modelKey(config), all);
-    const retired = this.#listener.left(key).then(async () => {
-      this.#listener.remove(key);
-      all.delete(retired);
-      await opening.close();
-    });
-    all.add(retired);
+  retired(config: CompleteModelConfig): Promise<void> {
+    return this.#retiring.ended(config);
   }
 
   /** Looks after models that have no instances, or have lost one. A model that a client has unloaded stays unloaded. */
