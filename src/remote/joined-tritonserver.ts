@@ -21,6 +21,7 @@ import { removeDeadSocket } from '../sockets/unix-socket.js';
 import { writtenConfig } from '../tritonserver/config-text.js';
 import { InstanceListener } from '../tritonserver/instance-listener.js';
 import { expectOneDeclaration, versionFiles } from '../tritonserver/model-folders.js';
+import { Heartbeat } from './heartbeat.js';
 
 /** Between looks for a tritonserver that is gone, in milliseconds. */
 const LOOK_MS = 500;
@@ -28,7 +29,7 @@ const LOOK_MS = 500;
 const CALL_MS = 5000;
 /** The signal thread writes to standard error. */
 const SIGNAL_LOG = { logFile: undefined, logSettings: DEFAULT_LOG_SETTINGS };
-/** A model may take long to load. */
+/** A model may take long to load, and a heartbeat bounds its calls itself. */
 const LOAD_MS = 24 * 3_600_000;
 /** The parameter of a model's configuration that says which process has bound it. */
 const OWNER = 'tstriton_instance_address';
@@ -67,6 +68,7 @@ export class JoinedTritonserver implements ServerHandle {
   /** Loads and unloads of each name, in turn. */
   readonly #turns = new Turns();
   readonly #over = new AbortController();
+  #heartbeat: Heartbeat | undefined;
   #isLinked = false;
   #isWatching = false;
   /** What the log was told last, so that it is not told again and again. */
@@ -97,6 +99,10 @@ export class JoinedTritonserver implements ServerHandle {
     await this.#listener.listen(await placeOf(instanceAddress));
     await this.#live(timeoutMs);
     this.#isLinked = true;
+    this.#heartbeat = new Heartbeat({
+      ask: (signal) => this.#client.isLive({ timeoutMs: LOAD_MS, signal }),
+      onSilent: () => this.#silent(),
+    });
     this.logger.info(`serving through the tritonserver at ${url}`);
     return NO_PORTS;
   }
@@ -232,6 +238,11 @@ export class JoinedTritonserver implements ServerHandle {
     this.#isWatching = false;
   }
 
+  /** Nothing can come of the batches under way. When it is there again, it may have none of the models. */
+  #silent(): void {
+    for (const versions of this.#models.values()) for (const { key } of versions.values()) this.#listener.lose(key);
+  }
+
   #unready(): readonly string[] {
     const names = [...this.#models.keys()];
     return names.filter((name) => [...this.#models.get(name)!.values()].some(({ model }) => !model.isReady));
@@ -287,6 +298,7 @@ export class JoinedTritonserver implements ServerHandle {
       await Promise.race([Promise.all(unloaded), cut]);
     } finally {
       clearTimeout(late);
+      this.#heartbeat?.close();
       this.#over.abort();
       this.#isLinked = false;
       await this.#listener.close();
