@@ -5,8 +5,9 @@ import { bindModels, bindModelsInThreads } from './models.mjs';
 
 const [address = '', accessToken = '', place] = process.argv.slice(2);
 const triton = new RemoteTriton(address, { accessToken });
-if (place === 'threads') bindModelsInThreads(triton);
-else bindModels(triton);
+const binder = /** @type {any} */ (triton);
+if (place === 'threads') bindModelsInThreads(binder);
+else bindModels(binder);
 await triton.connect();
 process.stdout.write('connected\n');
 await triton.serve();

@@ -8,7 +8,7 @@ const DATATYPES = /** @type {const} */ ([
   'BOOL', 'INT8', 'INT16', 'INT32', 'INT64', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'FP16', 'FP32', 'FP64', 'BYTES',
 ]);
 
-/** What binds models: a `Triton`, or a `RemoteTriton`. @typedef {Pick<import('tstriton').Triton, 'bind'>} Binder */
+/** What binds models. @typedef {Pick<import('tstriton').Triton, 'bind'>} Binder */
 
 /** @param {Binder} triton */
 export function bindModels(triton) {
