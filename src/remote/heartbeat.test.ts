@@ -16,8 +16,8 @@ const silence = (signal: AbortSignal) =>
   new Promise<never>((_, reject) => signal.addEventListener('abort', () => reject(new Error('aborted'))));
 
 function heartbeat(ask: (signal: AbortSignal) => Promise<unknown>) {
-  const asked = vi.fn(ask);
-  const onSilent = vi.fn();
+  const asked = vi.fn<typeof ask>(ask);
+  const onSilent = vi.fn<() => void>();
   return { asked, onSilent, beat: new Heartbeat({ ask: asked, onSilent }) };
 }
 

@@ -231,7 +231,10 @@ export class JoinedTritonserver implements ServerHandle {
     this.#isWatching = true;
     while (!this.#over.signal.aborted && (this.#lost.size > 0 || this.#unready().length > 0)) {
       await this.#pause(LOOK_MS);
-      if (await this.#isThere()) for (const name of [...this.#lost]) await this.#loadAgain(name);
+      const isThere = await this.#isThere();
+      // A name whose load fails comes back, and has its turn after the next look.
+      const lost = [...this.#lost];
+      if (isThere) for (const name of lost) await this.#loadAgain(name);
       // It has none of the models when it is there again.
       else for (const name of this.#unready()) this.#lost.add(name);
     }

@@ -35,7 +35,7 @@ export class RetiringOpenings {
 
   /** Resolves when the openings of a name and version that retire now are closed. Rejects when a close fails. */
   async ended(config: CompleteModelConfig): Promise<void> {
-    await Promise.all(this.#ends.get(modelKey(config)) ?? []);
+    await Promise.all(this.#ends.get(modelKey(config)) ?? new Set<Promise<void>>());
   }
 
   async #close({ opening, key }: ListedOpening): Promise<void> {

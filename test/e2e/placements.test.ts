@@ -76,5 +76,5 @@ it.each(CASES)('wherever callables run, $name', async ({ ask }) => {
     answers[name] = await ask(engines[index]!).catch((error: unknown) => `threw ${String(error)}`);
   }
   const [first] = Object.values(answers);
-  for (const [name, answer] of Object.entries(answers)) expect(answer, name).toEqual(first);
+  expect(answers).toEqual(Object.fromEntries(Object.keys(answers).map((name) => [name, first])));
 });

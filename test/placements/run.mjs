@@ -18,6 +18,8 @@ const folder = mkdtempSync(join(tmpdir(), 'placements-'));
 /** @type {string[]} */
 const problems = [];
 
+/** @param {string} line */
+const print = (line) => process.stdout.write(`${line}\n`);
 /** @param {string} text */
 const literal = (text) => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
 
@@ -67,15 +69,14 @@ try {
     ['suite', ...placements],
     ...SUITES.map((suite) => [suite, ...columns.map(([, counts]) => cell(counts.get(suite)))]),
   ];
-  for (const [suite, ...cells] of lines)
-    console.log([suite?.padEnd(26), ...cells.map((each) => each.padEnd(20))].join(''));
+  for (const [suite, ...cells] of lines) print([suite?.padEnd(26), ...cells.map((each) => each.padEnd(20))].join(''));
   for (const placement of placements) {
     for (const [name, reason] of Object.entries(LEFT_OUT[placement] ?? {})) {
-      console.log(`left out of ${placement}: ${name}\n  because ${reason}`);
+      print(`left out of ${placement}: ${name}\n  because ${reason}`);
     }
   }
 } finally {
   rmSync(folder, { recursive: true });
 }
-for (const problem of problems) console.log(problem);
+for (const problem of problems) print(problem);
 process.exitCode = problems.length === 0 ? 0 : 1;
