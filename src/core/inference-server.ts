@@ -13,7 +13,7 @@ import { errorMask } from './error-mask.js';
 import type { TargetQuantile } from './metrics/quantile-sketch.js';
 import type { Model } from './model.js';
 import { type ConfigOverride, ModelControl, type ModelControlMode } from './model-control.js';
-import type { ResolvedModel } from './model-entry.js';
+import type { ModelEntry, ResolvedModel } from './model-entry.js';
 import type { ModelVersion } from './model-routes.js';
 import { ModelRepository } from './model-repository.js';
 import { parseModelVersion } from './refusals.js';
@@ -93,8 +93,9 @@ export class InferenceServer {
   readonly #traces: RequestTraces | undefined;
   readonly #loads: ClientLoads;
   readonly #strictReadiness: boolean;
-  readonly #listeners = new Set<() => void>();
-  #telling = false;
+  readonly #listeners = new Set<(changed: ReadonlySet<ModelEntry>) => void>();
+  /** Versions that have changed, until the listeners are called; undefined when nothing has. */
+  #changes: Set<ModelEntry> | undefined;
   #state: 'starting' | 'ready' | 'leaving' | 'finishing' | 'exiting' = 'starting';
 
   constructor(options: InferenceServerOptions) {
@@ -105,8 +106,8 @@ export class InferenceServer {
     const { responseCacheByteSize: size, summaries, elementRoom, maskErrors = false } = options;
     const mask = maskErrors ? errorMask(logger) : undefined;
     this.cache = size === undefined ? undefined : new ResponseCache(size);
-    this.repository = new ModelRepository({ logger, mask, cache: this.cache, summaries, elementRoom }, () =>
-      this.#changed(),
+    this.repository = new ModelRepository({ logger, mask, cache: this.cache, summaries, elementRoom }, (entry) =>
+      this.#changed(entry),
     );
     this.#strictReadiness = strictReadiness;
     const { folders } = options;
@@ -137,20 +138,26 @@ export class InferenceServer {
     this.#changed();
   }
 
-  /** Calls back soon after anything changed that readiness depends on, until the function that this gives is called. */
-  onStateChange(listener: () => void): () => void {
+  /**
+   * Calls back soon after anything changed that readiness depends on, with the versions among it, until the function that this
+   * gives is called.
+   */
+  onStateChange(listener: (changed: ReadonlySet<ModelEntry>) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
   // The listeners are called once for several changes that belong together.
-  #changed(): void {
-    if (this.#telling || this.#listeners.size === 0) return;
-    this.#telling = true;
-    queueMicrotask(() => {
-      this.#telling = false;
-      for (const listener of this.#listeners) listener();
-    });
+  #changed(entry?: ModelEntry): void {
+    if (this.#listeners.size === 0) return;
+    if (this.#changes === undefined) {
+      const changes = (this.#changes = new Set());
+      queueMicrotask(() => {
+        this.#changes = undefined;
+        for (const listener of this.#listeners) listener(changes);
+      });
+    }
+    if (entry !== undefined) this.#changes.add(entry);
   }
 
   get live(): boolean {

@@ -108,14 +108,15 @@ export class ModelControl {
     return versions !== undefined && (version === undefined || versions.has(version));
   }
 
-  /** The bound models, and whether each is ready. Models that clients have unloaded, or not loaded yet, count as ready. */
-  readiness(): (readonly [model: LoadableModel, isReady: boolean])[] {
-    return [...this.#bound.values()].flatMap((versions) =>
-      Array.from(versions.values(), (model) => {
-        const entry = this.#repository.find(model.config.name, model.config.version);
-        return [model, entry === undefined || entry.isReady || entry.status === 'unloaded'] as const;
-      }),
-    );
+  /** What is bound as a version; undefined when nothing is. */
+  bound({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): LoadableModel | undefined {
+    return this.#bound.get(name)?.get(version);
+  }
+
+  /** Whether a bound version is ready. One that clients have unloaded, or not loaded yet, counts as ready. */
+  isReady({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): boolean {
+    const entry = this.#repository.find(name, version);
+    return entry === undefined || entry.isReady || entry.status === 'unloaded';
   }
 
   /**

@@ -31,12 +31,12 @@ export class ModelEntry {
   readonly model: Model;
   readonly resolved: { -readonly [Member in keyof ResolvedModel]: ResolvedModel[Member] };
   readonly #life = new Life('entry', 'loading');
-  readonly #onChange: () => void;
+  readonly #onChange: (entry: ModelEntry) => void;
   #failure = '';
   #opening: Opening | undefined;
   #retired: Promise<void> | undefined;
 
-  constructor(model: Model, load: number, onChange: () => void) {
+  constructor(model: Model, load: number, onChange: (entry: ModelEntry) => void) {
     this.model = model;
     this.resolved = { config: model.config, load, isServed: false };
     this.#onChange = onChange;
@@ -122,6 +122,6 @@ export class ModelEntry {
   #become(event: Parameters<Life<'entry'>['on']>[0]): void {
     this.#life.on(event);
     this.resolved.isServed = this.#life.state === 'ready';
-    this.#onChange();
+    this.#onChange(this);
   }
 }

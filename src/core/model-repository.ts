@@ -15,17 +15,23 @@ export class ModelRepository {
   #lastLoad = 0;
   /** Replaced or removed versions whose last requests are still under way. */
   readonly #retiring = new Map<ModelEntry, Promise<void>>();
+  /** Versions that are not ready, and were not unloaded on request. */
+  readonly #unready = new Set<ModelEntry>();
   readonly #surroundings: ModelSurroundings;
-  readonly #onChange: () => void;
+  readonly #onChange: (entry: ModelEntry) => void;
   /** Undefined after a change. */
   #routes: ReadonlyMap<string, ModelVersion> | undefined;
 
-  /** `onChange` is called when a version comes, goes, or changes its state. */
-  constructor(surroundings: ModelSurroundings = {}, onChange: () => void = () => undefined) {
+  /** `onChange` is called with a version that comes, goes, or changes its state. */
+  constructor(surroundings: ModelSurroundings = {}, onChange: (entry: ModelEntry) => void = () => undefined) {
     this.#surroundings = surroundings;
-    this.#onChange = () => {
+    this.#onChange = (entry) => {
+      const { name, version } = entry.model.config;
+      const isThere = this.find(name, version) === entry;
+      if (isThere && !entry.isReady && entry.status !== 'unloaded') this.#unready.add(entry);
+      else this.#unready.delete(entry);
       this.#routes = undefined;
-      onChange();
+      onChange(entry);
     };
   }
 
@@ -42,7 +48,8 @@ export class ModelRepository {
     if (wasLoaded && retired !== undefined) entry.model.replace(replaced.model, retired);
     versions.set(config.version, entry);
     this.#loads.set(load, entry);
-    this.#onChange();
+    if (replaced !== undefined) this.#onChange(replaced);
+    this.#onChange(entry);
     return entry;
   }
 
@@ -54,10 +61,12 @@ export class ModelRepository {
   /** Takes a version out; it retires. */
   remove(name: string, version: number): void {
     const versions = this.#models.get(name);
-    void this.#retire(versions?.get(version));
-    versions?.delete(version);
-    if (versions?.size === 0) this.#models.delete(name);
-    this.#onChange();
+    const entry = versions?.get(version);
+    if (versions === undefined || entry === undefined) return;
+    void this.#retire(entry);
+    versions.delete(version);
+    if (versions.size === 0) this.#models.delete(name);
+    this.#onChange(entry);
   }
 
   /**
@@ -120,10 +129,7 @@ export class ModelRepository {
 
   /** True when every version of every model is ready, or was unloaded on request. */
   get allReady(): boolean {
-    for (const versions of this.#models.values()) {
-      for (const { isReady, status } of versions.values()) if (!isReady && status !== 'unloaded') return false;
-    }
-    return true;
+    return this.#unready.size === 0;
   }
 
   /** The ready model of a load; undefined when it is ready no more, or was replaced. */

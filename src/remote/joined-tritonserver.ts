@@ -10,10 +10,10 @@ import { ServerClient } from '../client/server/server-client.js';
 import { TritonError } from '../errors.js';
 import { Turns } from '../lifecycle/turns.js';
 import { DEFAULT_LOG_SETTINGS, type ExternalLogger, ServerLogger } from '../logger.js';
-import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
+import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { listOpening } from '../server/list-opening.js';
 import { type ClosableLogSink, openLogSink, writeTo } from '../server/log-sink.js';
-import type { ModelOpening } from '../server/model-opening.js';
+import { type ListedOpening, RetiringOpenings } from '../server/retiring-openings.js';
 import type { HostedModel, ServerHandle } from '../server/server-handle.js';
 import { NO_PORTS, type ServerPorts, type StopTimes } from '../server/server-options.js';
 import { SignalWatcher } from '../server/signal-watcher.js';
@@ -21,6 +21,7 @@ import { removeDeadSocket } from '../sockets/unix-socket.js';
 import { writtenConfig } from '../tritonserver/config-text.js';
 import { InstanceListener } from '../tritonserver/instance-listener.js';
 import { expectOneDeclaration, versionFiles } from '../tritonserver/model-folders.js';
+import { Heartbeat } from './heartbeat.js';
 
 /** Between looks for a tritonserver that is gone, in milliseconds. */
 const LOOK_MS = 500;
@@ -28,7 +29,7 @@ const LOOK_MS = 500;
 const CALL_MS = 5000;
 /** The signal thread writes to standard error. */
 const SIGNAL_LOG = { logFile: undefined, logSettings: DEFAULT_LOG_SETTINGS };
-/** A model may take long to load. */
+/** A model may take long to load, and a heartbeat bounds its calls itself. */
 const LOAD_MS = 24 * 3_600_000;
 /** The parameter of a model's configuration that says which process has bound it. */
 const OWNER = 'tstriton_instance_address';
@@ -47,11 +48,9 @@ export interface JoinOptions {
 }
 
 /** A version that tritonserver serves, or served. */
-interface Served {
+interface Served extends ListedOpening {
   readonly config: CompleteModelConfig;
   readonly model: HostedModel;
-  readonly opening: ModelOpening;
-  readonly key: string;
 }
 
 export class JoinedTritonserver implements ServerHandle {
@@ -63,12 +62,13 @@ export class JoinedTritonserver implements ServerHandle {
   readonly #client: ServerClient;
   /** By name and version number. */
   readonly #models = new Map<string, Map<number, Served>>();
-  readonly #retiring = new Map<string, Set<Promise<void>>>();
+  readonly #retiring: RetiringOpenings;
   /** Names of models that are to be loaded again. */
   readonly #lost = new Set<string>();
   /** Loads and unloads of each name, in turn. */
   readonly #turns = new Turns();
   readonly #over = new AbortController();
+  #heartbeat: Heartbeat | undefined;
   #isLinked = false;
   #isWatching = false;
   /** What the log was told last, so that it is not told again and again. */
@@ -82,6 +82,7 @@ export class JoinedTritonserver implements ServerHandle {
     this.#sink = openLogSink(undefined, writeTo(logger));
     this.logger = new ServerLogger(this.#sink);
     this.#listener = new InstanceListener(this.logger);
+    this.#retiring = new RetiringOpenings(this.#listener);
     this.#client = new ServerClient(url, {
       ...(headers !== undefined && { headers }),
       ...(tls !== undefined && { tls }),
@@ -98,6 +99,10 @@ export class JoinedTritonserver implements ServerHandle {
     await this.#listener.listen(await placeOf(instanceAddress));
     await this.#live(timeoutMs);
     this.#isLinked = true;
+    this.#heartbeat = new Heartbeat({
+      ask: (signal) => this.#client.isLive({ timeoutMs: LOAD_MS, signal }),
+      onSilent: () => this.#silent(),
+    });
     this.logger.info(`serving through the tritonserver at ${url}`);
     return NO_PORTS;
   }
@@ -154,7 +159,7 @@ export class JoinedTritonserver implements ServerHandle {
       await opening.close();
       throw error;
     }
-    if (before !== undefined) this.#retire(before);
+    if (before !== undefined) this.#retiring.add(before);
   }
 
   /** Has tritonserver load the versions of a name. */
@@ -208,7 +213,7 @@ export class JoinedTritonserver implements ServerHandle {
       if (served === undefined) return;
       versions!.delete(version);
       if (versions!.size === 0) this.#models.delete(name);
-      this.#retire(served);
+      this.#retiring.add(served);
       // Where it is gone, it serves nothing.
       if (!this.#isLinked) return;
       if (versions!.size > 0) await this.#ask(name);
@@ -216,19 +221,8 @@ export class JoinedTritonserver implements ServerHandle {
     });
   }
 
-  async retired(config: CompleteModelConfig): Promise<void> {
-    for (const retired of this.#retiring.get(modelKey(config)) ?? []) await retired;
-  }
-
-  #retire({ config, key, opening }: Served): void {
-    const all = this.#retiring.get(modelKey(config)) ?? new Set<Promise<void>>();
-    this.#retiring.set(modelKey(config), all);
-    const retired = this.#listener.left(key).then(async () => {
-      this.#listener.remove(key);
-      all.delete(retired);
-      await opening.close();
-    });
-    all.add(retired);
+  retired(config: CompleteModelConfig): Promise<void> {
+    return this.#retiring.ended(config);
   }
 
   /** Looks after models that have no instances, or have lost one. A model that a client has unloaded stays unloaded. */
@@ -237,11 +231,19 @@ export class JoinedTritonserver implements ServerHandle {
     this.#isWatching = true;
     while (!this.#over.signal.aborted && (this.#lost.size > 0 || this.#unready().length > 0)) {
       await this.#pause(LOOK_MS);
-      if (await this.#isThere()) for (const name of Array.from(this.#lost)) await this.#loadAgain(name);
+      const isThere = await this.#isThere();
+      // A name whose load fails comes back, and has its turn after the next look.
+      const lost = [...this.#lost];
+      if (isThere) for (const name of lost) await this.#loadAgain(name);
       // It has none of the models when it is there again.
       else for (const name of this.#unready()) this.#lost.add(name);
     }
     this.#isWatching = false;
+  }
+
+  /** Nothing can come of the batches under way. When it is there again, it may have none of the models. */
+  #silent(): void {
+    for (const versions of this.#models.values()) for (const { key } of versions.values()) this.#listener.lose(key);
   }
 
   #unready(): readonly string[] {
@@ -299,6 +301,7 @@ export class JoinedTritonserver implements ServerHandle {
       await Promise.race([Promise.all(unloaded), cut]);
     } finally {
       clearTimeout(late);
+      this.#heartbeat?.close();
       this.#over.abort();
       this.#isLinked = false;
       await this.#listener.close();

@@ -110,11 +110,7 @@ export class RemoteServer implements ServerHandle {
 
   async unload(config: CompleteModelConfig): Promise<void> {
     if (!this.#worker.isOver) await this.#worker.call({ kind: 'unload', config });
-    const unloaded = this.#models.all.find(
-      ([, { name, version }]) => name === config.name && version === config.version,
-    );
-    this.#models.forget(config);
-    if (unloaded !== undefined) await this.#models.closeLeft(unloaded[0]);
+    for (const id of this.#models.forget(config)) await this.#models.closeLeft(id);
   }
 
   // An unloaded model has answered its last request.

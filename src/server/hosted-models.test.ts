@@ -30,3 +30,33 @@ it('notices each message to a callable of this thread', async () => {
   }
   models.closeHosts();
 });
+
+it('looks at no other models for a load or an unload of one, however many there are', () => {
+  const models = new HostedModels({
+    logger: SILENT as never,
+    tracing: undefined,
+    loadFolder: async () => false,
+    onMessage: () => undefined,
+  });
+  const count = 50;
+  let looks = 0;
+  const add = (i: number) => {
+    const config = completeModelConfig({ modelName: `m${i}`, inputs: {}, outputs: {} }, 1);
+    const counted = {
+      get config() {
+        looks++;
+        return config;
+      },
+    };
+    return { id: models.add(counted as never), config };
+  };
+  const added = Array.from({ length: count }, (_, i) => add(i));
+  for (const { id, config } of added) expect(models.forget(config, id)).toEqual([]);
+  const again = Array.from({ length: count }, (_, i) => add(i));
+  for (const { id } of again) models.abandon(id);
+  // The old ones stay, because the new ones were to replace them.
+  expect(models.all.map(([id]) => id)).toEqual(added.map(({ id }) => id));
+  for (const { id, config } of added) expect(models.forget(config)).toEqual([id]);
+  expect(models.all).toEqual([]);
+  expect(looks).toBeLessThanOrEqual(6 * count);
+});

@@ -51,6 +51,8 @@ export interface HostedModelsOptions {
 export class HostedModels {
   readonly #options: HostedModelsOptions;
   readonly #models = new Map<number, KnownModel>();
+  /** The numbers of each name and version: a model, and others that are to replace it. */
+  readonly #numbers = new Map<string, Set<number>>();
   /** By the numbers of the server's thread. */
   readonly #openings = new Map<number, ServedOpening>();
   /** The openings at the death of the server's thread, for the next thread, by model. */
@@ -65,6 +67,8 @@ export class HostedModels {
   add(model: HostedModel): number {
     const id = this.#nextId++;
     this.#models.set(id, { model, failed: false });
+    const key = modelKey(model.config);
+    this.#numbers.set(key, (this.#numbers.get(key) ?? new Set()).add(id));
     return id;
   }
 
@@ -86,10 +90,14 @@ export class HostedModels {
    * stays.
    */
   abandon(id: number): void {
-    const own = this.all.find(([known]) => known === id)?.[1];
-    const replaces = this.all.some(([known, config]) => known !== id && own && modelKey(config) === modelKey(own));
-    if (replaces) this.#models.delete(id);
-    else this.tried(id, { failed: true });
+    const known = this.#models.get(id);
+    if (known === undefined) return;
+    const numbers = this.#numbers.get(modelKey(known.model.config))!;
+    if (numbers.size === 1) known.failed = true;
+    else {
+      numbers.delete(id);
+      this.#models.delete(id);
+    }
   }
 
   tried(id: number, { failed }: { readonly failed: boolean }): void {
@@ -97,10 +105,17 @@ export class HostedModels {
     if (known !== undefined) known.failed = failed;
   }
 
-  /** Forgets the models of a name and version, except `but`, which has replaced them. */
-  forget(unloaded: CompleteModelConfig, but?: number): void {
+  /** Forgets the models of a name and version, except `but`, which has replaced them. Returns the forgotten numbers. */
+  forget(unloaded: CompleteModelConfig, but?: number): readonly number[] {
     const key = modelKey(unloaded);
-    for (const [id, config] of this.all) if (id !== but && modelKey(config) === key) this.#models.delete(id);
+    const numbers = this.#numbers.get(key) ?? new Set();
+    const forgotten = [...numbers].filter((id) => id !== but);
+    for (const id of forgotten) {
+      numbers.delete(id);
+      this.#models.delete(id);
+    }
+    if (numbers.size === 0) this.#numbers.delete(key);
+    return forgotten;
   }
 
   /** Opens a model or closes an opening, as the server's thread asks, and answers. */

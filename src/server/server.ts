@@ -150,7 +150,9 @@ export class Server {
       // The import is late, because a start does not need the tables of protobuf messages.
       readOverride: async (config) => (await import('../protocol/config-override.js')).readConfigOverride(config),
     });
-    this.#engine.onStateChange(() => this.#tellReadiness());
+    this.#engine.onStateChange((changed) => {
+      for (const { model } of changed) this.#tellReadiness(model.config);
+    });
   }
 
   /** The engine as frontends see it. */
@@ -307,7 +309,7 @@ export class Server {
       await this.#load(model, { again, now });
     } finally {
       // Readiness is reported before the load resolves.
-      this.#tellReadiness();
+      this.#tellReadiness(config);
     }
   }
 
@@ -342,8 +344,9 @@ export class Server {
     for (const opening of this.#served.openings) opening.ownerBlocked(isBlocked);
   }
 
-  #tellReadiness(): void {
-    for (const [model, isReady] of this.#engine.models.readiness()) (model as ServedModel).tell(isReady);
+  #tellReadiness(config: CompleteModelConfig): void {
+    const { models } = this.#engine;
+    (models.bound(config) as ServedModel | undefined)?.tell(models.isReady(config));
   }
 
   /**

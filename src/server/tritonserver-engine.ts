@@ -21,6 +21,7 @@ import { ModelFolders } from '../tritonserver/model-folders.js';
 import { listOpening } from './list-opening.js';
 import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
+import { type ListedOpening, RetiringOpenings } from './retiring-openings.js';
 import type { HostedModel, ServerHandle } from './server-handle.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { SignalWatcher } from './signal-watcher.js';
@@ -35,10 +36,8 @@ export interface TritonserverListeners {
 const REVIVE_MS = 500;
 
 /** A model that tritonserver serves, or served: its last requests may be under way. */
-interface Served {
+interface Served extends ListedOpening {
   readonly model: HostedModel;
-  readonly opening: ModelOpening;
-  readonly key: string;
 }
 
 export class TritonserverEngine implements ServerHandle {
@@ -52,7 +51,7 @@ export class TritonserverEngine implements ServerHandle {
   readonly #listener: InstanceListener;
   readonly #folders: ModelFolders;
   readonly #served = new Map<string, Served>();
-  readonly #retiring = new Map<string, Set<Promise<void>>>();
+  readonly #retiring: RetiringOpenings;
   /** Models that load again. */
   readonly #reviving = new Set<string>();
   #ports: TritonserverPorts | undefined;
@@ -74,6 +73,7 @@ export class TritonserverEngine implements ServerHandle {
     this.#sink = openLogSink(options.logFile, writeTo(read.config.logger));
     this.logger = new ServerLogger(this.#sink, options.logSettings);
     this.#listener = new InstanceListener(this.logger);
+    this.#retiring = new RetiringOpenings(this.#listener);
     const address = join(this.#scratch, 'instances');
     this.#folders = new ModelFolders(join(this.#scratch, 'models'), address);
   }
@@ -118,7 +118,7 @@ export class TritonserverEngine implements ServerHandle {
       await served.opening.close();
       throw error;
     }
-    if (before !== undefined) this.#retire(config, before);
+    if (before !== undefined) this.#retiring.add(before);
   }
 
   async listBroken(): Promise<void> {}
@@ -131,11 +131,11 @@ export class TritonserverEngine implements ServerHandle {
       if (isLeft) await this.#client!.loadModel(config.name);
       else await this.#client!.unloadModel(config.name);
     }
-    if (served !== undefined) this.#retire(config, served);
+    if (served !== undefined) this.#retiring.add(served);
   }
 
-  async retired(config: CompleteModelConfig): Promise<void> {
-    for (const retired of this.#retiring.get(modelKey(config)) ?? []) await retired;
+  retired(config: CompleteModelConfig): Promise<void> {
+    return this.#retiring.ended(config);
   }
 
   /** Starts tritonserver with the models so far. Rejects with the reason when it ends, or when a model did not load. */
@@ -197,18 +197,6 @@ export class TritonserverEngine implements ServerHandle {
     } finally {
       this.#reviving.delete(name);
     }
-  }
-
-  /** Waits for the last requests of a model that was replaced or unloaded. */
-  #retire(config: CompleteModelConfig, { key, opening }: Served): void {
-    const all = this.#retiring.get(modelKey(config)) ?? new Set<Promise<void>>();
-    this.#retiring.set(modelKey(config), all);
-    const retired = this.#listener.left(key).then(async () => {
-      this.#listener.remove(key);
-      all.delete(retired);
-      await opening.close();
-    });
-    all.add(retired);
   }
 
   #keep(client: ServerClient): KeptTritonserver {

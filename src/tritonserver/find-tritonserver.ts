@@ -1,7 +1,17 @@
 // Finds NVIDIA's tritonserver and what it needs: as its container has it, or as PyPI's `nvidia-pytriton` brings it along.
 
 import { spawnSync } from 'node:child_process';
-import { accessSync, constants, cpSync, existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync } from 'node:fs';
+import {
+  accessSync,
+  constants,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 
 import { TritonError } from '../errors.js';
@@ -79,6 +89,7 @@ function findBinary(): string {
 
 function expectExecutable(path: string): string {
   if (!existsSync(path)) throw missing(`the binary: there is no ${path}, which tritonserverPath names`);
+  if (statSync(path).isDirectory()) throw missing(`the binary: ${path}, which tritonserverPath names, is a folder`);
   if (!isExecutable(path)) throw missing(`the right to run ${path}, which tritonserverPath names`);
   return path;
 }
@@ -86,7 +97,8 @@ function expectExecutable(path: string): string {
 function isExecutable(path: string): boolean {
   try {
     accessSync(path, constants.X_OK);
-    return true;
+    // Folders may be entered.
+    return !statSync(path).isDirectory();
   } catch {
     return false;
   }

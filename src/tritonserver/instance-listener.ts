@@ -85,6 +85,11 @@ export class InstanceListener {
     known?.onLeft?.();
   }
 
+  /** Ends the connections of a model as if they were lost. */
+  lose(key: string): void {
+    for (const socket of this.#models.get(key)?.connections ?? []) socket.destroy();
+  }
+
   /** Ends all connections. */
   async close(): Promise<void> {
     for (const { onLeft } of this.#models.values()) onLeft?.();

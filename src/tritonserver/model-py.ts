@@ -22,6 +22,8 @@ MOST_PIECES = 1000
 ROOM = 1 << 20
 # While a batch takes longer, its requests are asked this often whether they are cancelled.
 CANCEL_SECONDS = 0.1
+# A machine that has not acknowledged bytes for so long has vanished.
+SILENT_MILLISECONDS = 20000
 COMPLETE = pb.TRITONSERVER_RESPONSE_COMPLETE_FINAL
 
 
@@ -40,7 +42,7 @@ class Connection:
             host, port = address.rsplit(":", 1)
             self.socket = socket.create_connection((host.strip("[]"), int(port)))
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            # The other machine may vanish without a word.
+            # The other machine may vanish without a word. While bytes are under way, the kernel does not probe; see 'expect_alive'.
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             for option, value in (("TCP_KEEPIDLE", 5), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
                 self.socket.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
@@ -91,6 +93,16 @@ class Connection:
         at += 4 * words
         extras = json.loads(self.buffer[at:at + length]) if length else {}
         return kind, count, head, extras, at + length
+
+    def expect_alive(self):
+        """Raises Gone when the other machine has vanished with bytes under way to it: TCP itself repeats them for 15 minutes."""
+        if self.socket.family == socket.AF_UNIX:
+            return
+        # unacked and last_ack_recv of Linux's struct tcp_info. A machine that is only busy acknowledges.
+        info = self.socket.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 60)
+        unacked, since = struct.unpack_from("=I28xI", info, 24)
+        if unacked and since > SILENT_MILLISECONDS:
+            raise Gone("it has been silent for %d seconds" % (since // 1000))
 
     def fill(self, size):
         """Receives more of a frame of so many bytes. Raises TimeoutError when nothing came for a while."""
@@ -264,6 +276,7 @@ class TritonPythonModel:
             try:
                 return self.connection.receive()
             except TimeoutError:
+                self.connection.expect_alive()
                 idle()
 
     def canceller(self, number, requests):

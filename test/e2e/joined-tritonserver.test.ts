@@ -115,6 +115,23 @@ describe('a model in a tritonserver that runs already', () => {
     expect(await ask(server.models.get('Times')!.instances[0]!, [21])).toEqual([42]);
   });
 
+  it('loses its instances within a while when all of tritonserver is silent, and is loaded again', async () => {
+    await using server = await new PlayedTritonserver().start();
+    const log: string[] = [];
+    const logger = { ...SILENT, error: (text: string) => void log.push(text) };
+    await using triton = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'), { logger });
+    await triton.bind(times(2)).connect();
+    const [instance] = server.models.get('Times')!.instances;
+    expect(await ask(instance!, [21])).toEqual([42]);
+    server.isSilent = true;
+    await instance!.closed;
+    await expect.poll(() => triton.isReady).toBe(false);
+    await expect.poll(() => log).toContainEqual(expect.stringContaining('is gone; looking for it'));
+    server.isSilent = false;
+    await expect.poll(() => triton.isReady).toBe(true);
+    expect(await ask(server.models.get('Times')!.instances[0]!, [21])).toEqual([42]);
+  });
+
   it('is refused where another model has the name, and replaces one that its process has left', async () => {
     await using server = await new PlayedTritonserver().start();
     const folder = emptyFolder('tstriton-joined-');

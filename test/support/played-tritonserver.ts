@@ -19,6 +19,8 @@ export class PlayedTritonserver {
   readonly loads: string[] = [];
   /** The paths of all requests so far. */
   readonly asked: string[] = [];
+  /** As if the network to it were gone: nothing is answered. */
+  isSilent = false;
   /** Answers loads with this error. */
   refusal: string | undefined;
   /** Undefined while it is not there. */
@@ -31,6 +33,7 @@ export class PlayedTritonserver {
 
   async start(): Promise<this> {
     this.#server = createServer((request, response) => {
+      if (this.isSilent) return;
       void this.#answer(request).then(({ status, body }) => reply(response, status, body));
     }).listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');

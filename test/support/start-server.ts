@@ -14,8 +14,11 @@ export interface RunningServer extends AsyncDisposable {
 /** Ports that are free, and a log that does not clutter the tests' output. */
 export const FREE_PORTS = { httpPort: 0, grpcPort: 0, metricsPort: 0, logFile: devNull } as const;
 
-/** Where callables run: in the process of the server, or linked to it as if they were in another one. */
-const PLACEMENT = process.env['TEST_PLACEMENT'] ?? 'own';
+/**
+ * Where callables run: in this thread beside a server that has one of its own (`thread`), or in the thread of both (`inline`), or
+ * linked to the server as if they were in another process (`remote`). `test/placements` runs suites in each.
+ */
+const PLACEMENT = process.env['TEST_PLACEMENT'] ?? 'thread';
 const REMOTE_TOKEN = 'of the tests';
 
 /** Binds models by `bind`, then runs. */
@@ -23,7 +26,7 @@ export async function startServer(bind: (triton: Triton) => void, config: Triton
   if (PLACEMENT === 'remote') return startLinked(bind, config);
   const { logFile, ...ports } = FREE_PORTS;
   const log = config.logger === undefined ? { logFile } : {};
-  const triton = new Triton({ ...ports, ...log, ...config });
+  const triton = new Triton({ ...ports, ...log, ...(PLACEMENT === 'inline' && { serverThread: false }), ...config });
   bind(triton);
   await triton.run();
   return {

@@ -1,4 +1,4 @@
-// The models that both engines serve. Each shows one thing.
+// The models that both engines serve, wherever their callables run. Each shows one thing.
 import { setTimeout as delay } from 'node:timers/promises';
 
 import { batch, InferenceResponse, instanceGroup, sample, stream, Tensor, TritonError } from 'tstriton';
@@ -8,26 +8,25 @@ const DATATYPES = /** @type {const} */ ([
   'BOOL', 'INT8', 'INT16', 'INT32', 'INT64', 'UINT8', 'UINT16', 'UINT32', 'UINT64', 'FP16', 'FP32', 'FP64', 'BYTES',
 ]);
 
-/**
- * Returns what the models have counted.
- *
- * @param {import('tstriton').Triton} triton
- */
+/** What binds models. @typedef {Pick<import('tstriton').Triton, 'bind'>} Binder */
+
+/** @param {Binder} triton */
 export function bindModels(triton) {
-  const counts = { warmUps: 0, cached: 0, waiting: 0, aborted: 0 };
   bindTensors(triton);
   bindRequests(triton);
   bindFailures(triton);
   bindStreams(triton);
   bindInstances(triton);
+  let warmUps = 0;
   triton.bind({
-    modelName: 'Warm',
+    modelName: 'Warm', // answers how many rows have warmed it up
     inferFunc: batch(({ x, text }) => {
-      if (text.strings()[0] !== 'asked') counts.warmUps += text.shape[0] ?? 0;
-      return { sum: x.rows().map((row) => [row.data.reduce((sum, value) => sum + value, 0)]) };
+      if (text.strings()[0] !== 'asked') warmUps += text.shape[0] ?? 0;
+      const sums = x.rows().map((row) => [row.data.reduce((sum, value) => sum + value, 0)]);
+      return { sum: sums, warmUps: sums.map(() => [warmUps]) };
     }),
     inputs: { x: { dtype: 'float32', shape: [3] }, text: { dtype: 'string', shape: [1] } },
-    outputs: { sum: { dtype: 'float32', shape: [1] } },
+    outputs: { sum: { dtype: 'float32', shape: [1] }, warmUps: { dtype: 'int32', shape: [1] } },
     config: {
       modelWarmup: [
         {
@@ -42,33 +41,50 @@ export function bindModels(triton) {
       ],
     },
   });
+  let executions = 0;
   triton.bind({
-    modelName: 'Cached',
-    inferFunc: sample(({ x }) => {
-      counts.cached++;
-      return { y: x };
-    }),
+    modelName: 'Cached', // answers how often it has executed
+    inferFunc: sample(({ x }) => ({ y: [x.data[0] ?? 0, ++executions] })),
     inputs: { x: { dtype: 'int32', shape: [1] } },
-    outputs: { y: { dtype: 'int32', shape: [1] } },
+    outputs: { y: { dtype: 'int32', shape: [2] } },
     config: { responseCache: true, batching: false },
   });
+  let waiting = 0;
+  let aborted = 0;
   triton.bind({
-    modelName: 'Waits', // until its client is gone
-    inferFunc: async (requests) => {
-      const { signal } = /** @type {NonNullable<(typeof requests)[0]>} */ (requests[0]);
-      counts.waiting++;
-      await new Promise((resolve) => signal.addEventListener('abort', resolve));
-      counts.aborted++;
-      return requests;
+    modelName: 'Waits', // for 1 until its client is gone; for 0 it answers how many wait, and how many have gone
+    inferFunc: async ([request]) => {
+      if (request?.inputs.x.data[0] === 1) {
+        waiting++;
+        await new Promise((resolve) => request.signal.addEventListener('abort', resolve));
+        waiting--;
+        aborted++;
+      }
+      return [{ y: [[waiting, aborted]] }];
     },
     inputs: { x: { dtype: 'int32', shape: [1] } },
-    outputs: { y: { dtype: 'int32', shape: [1] } },
-    config: { batcher: null },
+    outputs: { y: { dtype: 'int32', shape: [2] } },
+    config: { batcher: null, concurrency: 2 },
   });
-  return counts;
 }
 
-/** @param {import('tstriton').Triton} triton */
+/**
+ * Binds the same models with each callable in threads of its own, as many as it has instances otherwise.
+ *
+ * @param {Binder} triton
+ */
+export function bindModelsInThreads(triton) {
+  const module = new URL('thread-model.mjs', import.meta.url);
+  const bind = (/** @type {any} */ declaration) => {
+    const { modelName, inferFunc } = declaration;
+    const count = Array.isArray(inferFunc) ? inferFunc.length : (inferFunc.count ?? 1);
+    const args = Array.from({ length: count }, (_, instance) => ({ modelName, instance }));
+    triton.bind({ ...declaration, inferFunc: instanceGroup(module, { args }) });
+  };
+  bindModels(/** @type {any} */ ({ bind }));
+}
+
+/** @param {Binder} triton */
 function bindTensors(triton) {
   for (const datatype of DATATYPES) {
     triton.bind({
@@ -104,7 +120,7 @@ function bindTensors(triton) {
   });
 }
 
-/** @param {import('tstriton').Triton} triton */
+/** @param {Binder} triton */
 function bindRequests(triton) {
   triton.bind({
     modelName: 'Scale', // the factor is optional
@@ -134,7 +150,7 @@ function bindRequests(triton) {
   });
 }
 
-/** @param {import('tstriton').Triton} triton */
+/** @param {Binder} triton */
 function bindFailures(triton) {
   triton.bind({
     modelName: 'Fails', // as it is told
@@ -166,7 +182,7 @@ function bindFailures(triton) {
   });
 }
 
-/** @param {import('tstriton').Triton} triton */
+/** @param {Binder} triton */
 function bindStreams(triton) {
   triton.bind({
     modelName: 'Count', // down to 1; fails at 13
@@ -183,7 +199,7 @@ function bindStreams(triton) {
   });
 }
 
-/** @param {import('tstriton').Triton} triton */
+/** @param {Binder} triton */
 function bindInstances(triton) {
   triton.bind({
     modelName: 'Three', // instances in this thread
@@ -196,9 +212,11 @@ function bindInstances(triton) {
     config: { batcher: null, concurrency: 2 },
   });
   triton.bind({
-    modelName: 'Threads', // of their own
-    inferFunc: instanceGroup(new URL('thread-model.mjs', import.meta.url), { count: 2 }),
+    modelName: 'Threads', // which answer whether they are no main thread
+    inferFunc: instanceGroup(new URL('thread-model.mjs', import.meta.url), {
+      args: [{ modelName: 'Threads' }, { modelName: 'Threads' }],
+    }),
     inputs: { x: { dtype: 'int32', shape: [1] } },
-    outputs: { y: { dtype: 'int32', shape: [1] } },
+    outputs: { y: { dtype: 'int32', shape: [2] } },
   });
 }

@@ -34,4 +34,7 @@ node test/tritonserver/compare.mjs "$tritonserver" "$@"
 if [ $# -eq 0 ]; then
   node test/tritonserver/lives.mjs "$tritonserver"
   node test/tritonserver/joined.mjs "$tritonserver"
+  node --input-type=module --eval \
+    'import { MODEL_PY } from "./dist/tritonserver/model-py.js"; process.stdout.write(MODEL_PY);' |
+    "$environment/bin/python" test/tritonserver/silent.py
 fi
