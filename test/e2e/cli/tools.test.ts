@@ -101,7 +101,7 @@ describe('tstriton check', () => {
         'Echo 1: ok',
       ]);
     }
-    await using guarded = await startServer((triton) => triton.bind(bind as never), { restrictedEndpoints: undefined });
+    await using guarded = await startServer((triton) => triton.bind(bind as never));
     const { sections } = await check(['--no-self-test', guarded.http]);
     expect(sections[guarded.http]!.at(-1)).toEqual({ name: 'models', status: 'ok', text: 'Echo ready' });
     const nobody = await check(['--no-self-test', 'http://127.0.0.1:2']);
