@@ -10,7 +10,7 @@ import { runSuite } from './run-suite.js';
 import { SUITES } from './suites.js';
 
 async function makePage(isQuick: boolean): Promise<void> {
-  const abouts = Object.entries(SUITES).map(([name, { about }]) => ({ name, about }));
+  const abouts = Object.entries(SUITES).map(([name, { about, rounds }]) => ({ name, about, rounds }));
   const files = await benchmarksPage(abouts, await lastResults(isQuick), await readExplained());
   console.log(`page: ${await writePage(isQuick, files)}`);
 }

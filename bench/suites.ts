@@ -11,7 +11,7 @@ import { runHostileClients } from './suites/hostile-clients.js';
 import { runHostile } from './suites/hostile.js';
 import { runHttp2 } from './suites/http2.js';
 import { runIdentity } from './suites/identity.js';
-import { runIterative } from './suites/iterative.js';
+import { ITERATIVE_ROUNDS, ITERATIVE_SECONDS, runIterative } from './suites/iterative.js';
 import { runKinds } from './suites/kinds.js';
 import { runLarge } from './suites/large.js';
 import { runLiveSequences } from './suites/live-sequences.js';
@@ -25,7 +25,14 @@ import { runRoutes } from './suites/routes.js';
 import { runSequences } from './suites/sequences.js';
 import { runUnbatched } from './suites/unbatched.js';
 
-export const SUITES: Readonly<Record<string, { readonly about: string; readonly run: Suite }>> = {
+interface NamedSuite {
+  readonly about: string;
+  readonly run: Suite;
+  /** Where `--rounds` and `--seconds` do not say how it measures. */
+  readonly rounds?: string;
+}
+
+export const SUITES: Readonly<Record<string, NamedSuite>> = {
   identity: { about: 'HTTP JSON, HTTP binary and gRPC of the identity model beside floor servers', run: runIdentity },
   peers: { about: 'add-sub beside PyTriton, Triton and other servers, one core each', run: runPeers },
   'other-loads': {
@@ -75,6 +82,7 @@ export const SUITES: Readonly<Record<string, { readonly about: string; readonly 
   iterative: {
     about: 'tokens per second of a model that gives its rows back between steps, beside batches that end together',
     run: runIterative,
+    rounds: `${ITERATIVE_ROUNDS} of ${ITERATIVE_SECONDS} s`,
   },
   callables: {
     about: 'streams of responses, readiness beside a spinning callable, instance threads, large batches',
@@ -99,6 +107,7 @@ export const SUITES: Readonly<Record<string, { readonly about: string; readonly 
   'live-sequences': {
     about: 'memory of live sequences, how late idle ones end, and what they cost others',
     run: runLiveSequences,
+    rounds: 'once',
   },
   onnx: { about: 'two ONNX networks over HTTP binary and gRPC beside onnxruntime alone', run: runOnnx },
 };

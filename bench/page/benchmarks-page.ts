@@ -12,6 +12,7 @@ import { goalsChart } from './goals-chart.js';
 export interface SuiteName {
   readonly name: string;
   readonly about: string;
+  readonly rounds?: string | undefined;
 }
 
 export type KeptRuns = ReadonlyMap<string, { readonly path: string; readonly run: KeptRun }>;
@@ -98,14 +99,14 @@ function formatWarnings(measured: readonly SuiteName[], runs: KeptRuns): readonl
 function formatMachines(measured: readonly SuiteName[], runs: KeptRuns): readonly string[] {
   if (measured.length === 0) return ['No suite has been run.'];
   const head = ['suite', 'run', 'took', 'rounds', 'load average before, after', 'commit', 'samples'];
-  const rows = measured.map(({ name }) => {
+  const rows = measured.map(({ name, rounds }) => {
     const { path, run } = runs.get(name)!;
     const { date, seconds, timing, loadAverage, commit } = run;
     return [
       `[${name}](#${name})`,
       date.replace('T', ' ').replace('Z', ' UTC'),
       `${seconds} s`,
-      `${timing.rounds} of ${timing.seconds} s`,
+      rounds ?? `${timing.rounds} of ${timing.seconds} s`,
       `${loadAverage.before[0]}, ${loadAverage.after[0]}`,
       commit,
       `[samples](../${path})`,

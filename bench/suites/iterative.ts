@@ -18,8 +18,8 @@ type ModelName = keyof typeof MODELS;
 /** So many requests always wait while the batches are full. */
 const CLIENTS = 2 * MAX_ROWS;
 /** A batch that ends together lasts for more than two seconds. */
-const LEAST_SECONDS = 12;
-const MOST_ROUNDS = 3;
+export const ITERATIVE_SECONDS = 12;
+export const ITERATIVE_ROUNDS = 3;
 
 interface TokenSample {
   readonly server: ServerName;
@@ -45,7 +45,7 @@ export async function runIterative(options: SuiteOptions): Promise<SuiteResult> 
       String(server === 'thread'),
     );
     const ports = { grpc: one.port('grpcPort'), http: one.port('httpPort') };
-    for (let round = 0; round < (options.isQuick ? 1 : Math.min(MOST_ROUNDS, options.timing.rounds)); round++) {
+    for (let round = 0; round < (options.isQuick ? 1 : Math.min(ITERATIVE_ROUNDS, options.timing.rounds)); round++) {
       for (const model of models) samples.push({ server, model, ...(await measure(model, ports, options)) });
     }
   }
@@ -61,7 +61,7 @@ async function measure(
   ports: { readonly grpc: number; readonly http: number },
   { timing, isQuick, print }: SuiteOptions,
 ): Promise<Omit<TokenSample, 'server' | 'model'>> {
-  const milliseconds = 1000 * (isQuick ? 1 : Math.max(timing.seconds, LEAST_SECONDS));
+  const milliseconds = 1000 * (isQuick ? 1 : Math.max(timing.seconds, ITERATIVE_SECONDS));
   await using client = new ModelClient(`grpc://127.0.0.1:${ports.grpc}`, model);
   const firsts: number[] = [];
   const lasts: number[] = [];

@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { TritonError } from '../errors.js';
 import { missingModuleType } from './module-type.js';
-import { findsPackage, offerOwnPackage, ownPackageAliases } from './own-package.js';
+import { findsPackage, missingOwnPackage, offerOwnPackage, ownPackageAliases } from './own-package.js';
 import { tsxApiOf } from './running-tsx.js';
 
 type Module = Readonly<Record<string, unknown>>;
@@ -29,7 +29,7 @@ const TYPESCRIPT_FILE = /\.[cm]?tsx?$/;
 export async function importModule(url: string, tsx: string | undefined): Promise<Module> {
   const source = sourceOf(url);
   return importSource(source, tsx).catch((error: unknown) => {
-    throw missingModuleType(error, source) ?? error;
+    throw missingModuleType(error, source) ?? missingOwnPackage(error) ?? error;
   });
 }
 

@@ -4,6 +4,7 @@
 import { existsSync } from 'node:fs';
 import * as module from 'node:module';
 
+import { TritonError } from '../errors.js';
 import { isMissing, resolveSync } from './own-package-hook.js';
 
 const NAMES = [
@@ -15,6 +16,7 @@ const NAMES = [
   'tstriton/testing',
 ];
 
+const { registerHooks, register } = module as unknown as LoaderHooks;
 const own = module.createRequire(import.meta.url);
 let isOffered = false;
 
@@ -22,7 +24,6 @@ let isOffered = false;
 export function offerOwnPackage(url: string): void {
   if (isOffered || findsPackage(url)) return;
   isOffered = true;
-  const { registerHooks, register } = module as unknown as LoaderHooks;
   if (registerHooks !== undefined) {
     registerHooks({ resolve: resolveSync });
     return;
@@ -31,6 +32,16 @@ export function offerOwnPackage(url: string): void {
   // A package that runs from its sources has the hook only in TypeScript, which no loader thread reads.
   if (existsSync(hook)) register?.(hook);
   offerToRequire();
+}
+
+/** The error for a module that this version of Node lets import no other copy than its own; undefined for any other failure. */
+export function missingOwnPackage(failure: unknown): TritonError | undefined {
+  if (registerHooks !== undefined || register !== undefined) return undefined;
+  const { message } = failure as { readonly message?: unknown };
+  const [, missing] = /^(Cannot find package 'tstriton' imported from \S+)/.exec(String(message)) ?? [];
+  if (missing === undefined) return undefined;
+  const wayOut = 'install tstriton beside it, or use Node 20.6 or newer, which imports the copy that serves it';
+  return new TritonError('UNSUPPORTED', `${missing}: ${wayOut}; got ${process.versions.node}`, { cause: failure });
 }
 
 /** The files behind the names of this package, for loaders that resolve names themselves. */

@@ -137,7 +137,7 @@ export class InstanceSupervisor {
         worker = new Worker(threadEntry(), {
           workerData: data,
           transferList: [port2],
-          env: { ...process.env, ...group.env },
+          env: environmentOf(group),
           execArgv: threadFlags(group.execArgv),
           resourceLimits: group.resourceLimits,
           name: `${config.name}-${instance}`,
@@ -221,4 +221,9 @@ function threadEntry(): URL {
     'UNSUPPORTED',
     `the entry of instance threads was not found at ${entry.href}, as happens in a bundle`,
   );
+}
+
+/** Undefined: Node copies that of the process. Given one, Node 20 before 20.18 keeps the process's flags from the thread. */
+function environmentOf({ env }: InstanceGroup): NodeJS.ProcessEnv | undefined {
+  return Object.keys(env).length === 0 ? undefined : { ...process.env, ...env };
 }

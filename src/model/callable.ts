@@ -167,7 +167,7 @@ export type Results<I extends TensorSpecs, O extends TensorSpecs, Decoupled exte
  */
 export type Result<I extends TensorSpecs, O extends TensorSpecs> = TensorSpecs extends O
   ? Unchecked
-  : ResultNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>, InferenceRequest<I>>;
+  : ResultNamed<keyof OutputRecord<O> & string, OutputRecord<O>, OutputList<O>, InferenceRequest<I> | InferenceRequest>;
 
 type ResultNamed<Names extends string, Values extends { readonly [Name in Names]: unknown }, List, Request> =
   Values | List | InferenceResponse<Values | List> | Request | Error;

@@ -82,6 +82,14 @@ describe('a goal', () => {
 });
 
 describe('the page of benchmarks', () => {
+  it('says how a suite measures that has rounds of its own', async () => {
+    const own = [SUITES[0]!, { name: 'large', about: 'large tensors', rounds: 'once' }];
+    const { 'benchmarks.md': page } = await benchmarksPage(own, kept(run('identity'), run('large')));
+    const { rounds, seconds } = run('identity').timing;
+    expect(page).toMatch(new RegExp(`\\[identity\\].*\\| ${rounds} of ${seconds} s +\\|`));
+    expect(page).toMatch(/\[large\].*\| once +\|/);
+  });
+
   it('begins with the missed goals and their distance', async () => {
     const runs = kept(run('identity', { goals: [FAST] }), run('large', { goals: [SLOW] }));
     const { 'benchmarks.md': page } = await benchmarksPage(SUITES, runs);

@@ -3,6 +3,7 @@
 import type { ServerClientOptions } from '../../client/client-options.js';
 import { ServerClient } from '../../client/server/server-client.js';
 import { TritonError } from '../../errors.js';
+import { listModels } from '../list-models.js';
 import { findingOf, type Finding } from './finding.js';
 
 /** Throws INVALID_ARG when `url` is not a URL. */
@@ -22,13 +23,17 @@ export async function serverFindings(url: string, options: ServerClientOptions):
       const { name, version, extensions } = await server.metadata();
       return `${name} ${version}, ${extensions.length} extensions`;
     });
-    return [live, ready, metadata, ...(await modelFindings(server))];
+    return [live, ready, metadata, ...(await modelFindings(server, url, options))];
   } finally {
     await server.close();
   }
 }
 
-async function modelFindings(server: ServerClient): Promise<readonly Finding[]> {
+async function modelFindings(
+  server: ServerClient,
+  url: string,
+  options: ServerClientOptions,
+): Promise<readonly Finding[]> {
   try {
     const models = await server.repositoryIndex();
     return models.map(({ name, version, state, reason }) => ({
@@ -37,7 +42,9 @@ async function modelFindings(server: ServerClient): Promise<readonly Finding[]> 
       text: `${state || 'not loaded'}${reason === '' ? '' : `: ${reason}`}`,
     }));
   } catch (error) {
-    // By default only clients with the token may ask.
-    return [{ name: 'models', status: 'told', text: TritonError.from(error).message }];
+    // By default only clients with the token may ask for states and reasons.
+    const names = await listModels(server, url, options).catch(() => undefined);
+    if (names === undefined) return [{ name: 'models', status: 'told', text: TritonError.from(error).message }];
+    return [{ name: 'models', status: 'ok', text: names.length === 0 ? 'none is ready' : `${names.join(', ')} ready` }];
   }
 }

@@ -39,7 +39,7 @@ export async function askedModel(
   try {
     model = await describeModel(server, name, { modelVersion, bytesAs: 'bytes' });
   } catch (error) {
-    throw await withModels(error, server, url, options);
+    throw await withModels(error, name, server, url, options);
   } finally {
     await server.close();
   }
@@ -55,13 +55,14 @@ export async function askedModel(
 /** Names the models of a server without the asked one, where it lists them. */
 async function withModels(
   error: unknown,
+  name: string,
   server: ServerClient,
   url: string,
   access: ServerClientOptions,
 ): Promise<unknown> {
   if (!TritonError.is(error) || error.code !== 'NOT_FOUND') return error;
-  const names = await listModels(server, url, access).catch(() => []);
-  if (names.length === 0) return error;
+  const names = await listModels(server, url, access).catch((): readonly string[] => []);
+  if (names.length === 0 || names.includes(name)) return error;
   const message = `${error.message}; the server has ${names.map((name) => `'${name}'`).join(', ')}`;
   return new TritonError('NOT_FOUND', message, { cause: error });
 }

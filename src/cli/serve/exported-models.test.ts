@@ -43,7 +43,7 @@ describe('the models that a module exports', () => {
 
   it.each<[string, Readonly<Record<string, unknown>>, string]>([
     ['nothing', {}, 'model.ts exports no model, expected what triton.bind takes'],
-    ['something else', { x: 1, y: infer }, 'it exports x, y'],
+    ['something else', { x: 1, y: infer }, 'a function named bind…; it exports x, y'],
     ['a declaration alone', { a: declared('A') }, "model.ts declares model 'A' without a callable"],
     ['a misspelt callable', { a: { ...declared('A'), inferFn: () => [] } }, "model 'A' has an unknown option 'inferFn'; did you mean 'inferFunc'?"],
     ['one callable for several', { a: declared('A'), b: declared('B'), default: infer }, "one callable, its export 'default', for the models 'A', 'B'"],

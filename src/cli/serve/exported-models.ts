@@ -26,7 +26,7 @@ export interface ModuleFile {
 const CALLABLES = ['default', 'inferFunc', 'infer'] as const;
 
 const EXPECTED =
-  'expected what triton.bind takes, a list of that, or a declaration of defineModel with the callable as default export';
+  'expected what triton.bind takes, a list of that, a declaration of defineModel with the callable as default export, or a function named bind…';
 
 /** Throws INVALID_ARG when there is none, or when it is not clear what belongs together. */
 export function modelsOf(exported: Exports, file: ModuleFile): readonly ServedModel[] {

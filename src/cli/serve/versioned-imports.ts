@@ -4,6 +4,7 @@ import * as module from 'node:module';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { MessageChannel } from 'node:worker_threads';
 
+import { invalidArg } from '../../errors.js';
 import { importModule } from '../../host/import-module.js';
 import { runningTsx } from '../../host/running-tsx.js';
 import { VersionHook, withVersion } from './version-hook.js';
@@ -59,6 +60,10 @@ export class VersionedImports {
           hook.versioned(next(specifier, context), context),
       });
       return;
+    }
+    // Node 20 before 20.6 has none of the two.
+    if (typeof module.register !== 'function') {
+      throw invalidArg(`--watch needs Node 20.6 or newer, got ${process.versions.node}`);
     }
     const { port1, port2 } = new MessageChannel();
     port1.on('message', loaded).unref();

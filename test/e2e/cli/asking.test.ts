@@ -150,6 +150,7 @@ describe.each(['http', 'grpc'] as const)('tstriton infer over %s', (wire) => {
 
   it.each<[string, readonly string[], number, string]>([
     ['a model that is not there', ['None', '-i', 'x=1'], 1, "Request for unknown model: 'None' is not found"],
+    ['a version that is not there', ['Refuses', '-i', 'x=1', '--model-version', '7'], 1, "Request for unknown model: 'Refuses' version 7 is not found\n"],
     ['a callable that fails', ['Refuses', '-i', 'x=[1]'], 1, 'no weights'],
   ])('says in one line what is wrong with %s', async (_, args, code, message) => {
     const asked = await infer(url(), ...args);

@@ -101,6 +101,9 @@ describe('tstriton check', () => {
         'Echo 1: ok',
       ]);
     }
+    await using guarded = await startServer((triton) => triton.bind(bind as never));
+    const { sections } = await check(['--no-self-test', guarded.http]);
+    expect(sections[guarded.http]!.at(-1)).toEqual({ name: 'models', status: 'ok', text: 'Echo ready' });
     const nobody = await check(['--no-self-test', 'http://127.0.0.1:2']);
     expect([nobody.code, nobody.stderr]).toEqual([1, 'tstriton: failed: live\n']);
     const wrong = await installed.run(['check', '--no-self-test', '--json', 'ftp://x']);
