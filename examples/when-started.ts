@@ -4,13 +4,16 @@ import { pathToFileURL } from 'node:url';
 
 import { TritonError } from 'tstriton';
 
-/** Runs `main` if `url` is the program's own module. What people can mend is told in one line, without a stack. */
-export async function whenStarted(url: string, main: () => Promise<void>): Promise<void> {
+/**
+ * Runs `main` if `url` is the program's own module. What people can mend is told in one line, without a stack. `otherPort`: arguments
+ * with another port, where the port of the server is an argument.
+ */
+export async function whenStarted(url: string, main: () => Promise<void>, otherPort?: string): Promise<void> {
   if (url !== pathToFileURL(argv[1] ?? '').href) return;
   try {
     await main();
   } catch (error) {
-    const line = remedy(error);
+    const line = remedy(error, otherPort);
     if (line === undefined) throw error;
     stderr.write(`${line}\n`);
     process.exitCode = 1;
@@ -18,18 +21,29 @@ export async function whenStarted(url: string, main: () => Promise<void>): Promi
 }
 
 /** Undefined for faults of the example itself. */
-function remedy(error: unknown): string | undefined {
+function remedy(error: unknown, otherPort: string | undefined): string | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code } = error as NodeJS.ErrnoException;
   const missing = /^Cannot find (?:package|module) '([^']+)'/.exec(error.message)?.[1];
   if (missing !== undefined)
     return `the package ${packageOf(missing)} is not installed; run npm install ${packageOf(missing)}`;
-  if (!TritonError.is(error)) return code === undefined ? undefined : error.message;
-  if (/already in use/.test(error.message)) {
-    const variable = /httpPort|grpcPort|metricsPort/.exec(error.message)?.[0].replace('Port', '_PORT').toUpperCase();
-    return `${error.message}: TSTRITON_CONFIG_${variable ?? 'HTTP_PORT'}=0 node ${argv[1]}`;
+  if (isRefused(error)) {
+    const what = TritonError.is(error) ? error.message : 'connection refused';
+    return `${what}; start the server of the example first, or give its address as an argument`;
   }
-  return error.message;
+  if (code === 'EADDRINUSE') return `${error.message}; give another port as an argument`;
+  if (!TritonError.is(error)) return code === undefined ? undefined : error.message;
+  const option = /already in use; choose another (\w+)/.exec(error.message)?.[1];
+  if (option === undefined) return error.message;
+  if (otherPort !== undefined) return `${error.message}: node ${argv[1]} ${otherPort}`;
+  const variable = option.replace(/[A-Z]/g, (letter) => `_${letter}`).toUpperCase();
+  return `${error.message}: TSTRITON_CONFIG_${variable}=0 node ${argv[1]}`;
+}
+
+/** True when nothing listens at the address, whichever client found that out. */
+function isRefused(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (error as NodeJS.ErrnoException).code === 'ECONNREFUSED' || isRefused(error.cause);
 }
 
 /** `@scope/name/file` belongs to the package `@scope/name`. */

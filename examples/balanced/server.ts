@@ -23,7 +23,11 @@ export function numberedServer(number: number, config: TritonConfig): Triton {
   return triton;
 }
 
-await whenStarted(import.meta.url, async () => {
-  const [, , number = '1', port = '8010'] = process.argv;
-  await numberedServer(Number(number), { httpPort: Number(port), httpAddress: '127.0.0.1' }).serve();
-});
+await whenStarted(
+  import.meta.url,
+  async () => {
+    const [, , number = '1', port = '8010'] = process.argv;
+    await numberedServer(Number(number), { httpPort: Number(port), httpAddress: '127.0.0.1' }).serve();
+  },
+  '1 8011',
+);

@@ -53,12 +53,18 @@ export async function servePage(port: number, models: string): Promise<Server> {
 }
 
 await whenStarted(import.meta.url, async () => {
+  const [, , port = '3000'] = process.argv;
+  const origin = `http://localhost:${port}`;
   // Pages of this origin alone may ask.
-  const triton = new Triton({ corsAllowOrigin: ['http://localhost:3000'] });
+  const triton = new Triton({ corsAllowOrigin: [origin] });
   bindLanguageId(triton);
   await triton.run();
-  const page = await servePage(3000, `http://localhost:${triton.httpPort}`);
-  console.log('open http://localhost:3000/ in a browser; Ctrl-C ends it');
-  await triton.serve();
-  page.close();
+  try {
+    const page = await servePage(Number(port), `http://localhost:${triton.httpPort}`);
+    console.log(`open ${origin}/ in a browser; Ctrl-C ends it`);
+    await triton.serve();
+    page.close();
+  } finally {
+    await triton.stop();
+  }
 });

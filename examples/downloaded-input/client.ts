@@ -5,7 +5,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { TritonError } from 'tstriton';
-import { ModelClient } from 'tstriton/client';
+import { ModelClient, TritonConnectionError } from 'tstriton/client';
 
 import { whenStarted } from '../when-started.js';
 import { digest } from './server.js';
@@ -22,7 +22,8 @@ export function fileServer(port: number): Promise<{ readonly host: string; close
     const file = FILES.get(url);
     response.writeHead(file === undefined ? 404 : 200).end(file);
   });
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
     server.listen(port, '127.0.0.1', () => {
       const { port: taken } = server.address() as AddressInfo;
       resolve({ host: `localhost:${taken}`, close: () => void server.close() });
@@ -39,7 +40,7 @@ export async function askDigests(url: string, host: string): Promise<void> {
       const { bytes, sha256 } = await client.inferSample({ url: [address] });
       return `${address}: ${bytes.data[0]} bytes, ${sha256.data[0]!.slice(0, 12)}…`;
     } catch (error) {
-      if (!TritonError.is(error)) throw error;
+      if (!TritonError.is(error) || TritonConnectionError.is(error)) throw error;
       return `${address}: ${error.code}`;
     }
   });
@@ -47,9 +48,10 @@ export async function askDigests(url: string, host: string): Promise<void> {
 }
 
 await whenStarted(import.meta.url, async () => {
-  const files = await fileServer(9000);
+  const [, , url = 'grpc://localhost:8001', port = '9000'] = process.argv;
+  const files = await fileServer(Number(port));
   try {
-    await askDigests(process.argv[2] ?? 'grpc://localhost:8001', files.host);
+    await askDigests(url, files.host);
   } finally {
     files.close();
   }

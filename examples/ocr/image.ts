@@ -1,5 +1,6 @@
 // Pictures as pixels: decoded by sharp, and sampled along a box that may lie at any angle.
 import sharp, { type Sharp } from 'sharp';
+import { TritonError } from 'tstriton';
 
 export interface Picture {
   readonly width: number;
@@ -15,7 +16,14 @@ export type Box = readonly [Point, Point, Point, Point];
 
 /** Decodes a JPEG, PNG or WebP file, turned as its EXIF data says. */
 export async function decodePicture(file: Uint8Array): Promise<Picture> {
-  return raw(sharp(file).rotate());
+  try {
+    return await raw(sharp(file).rotate());
+  } catch (cause) {
+    // The client's mistake, not the server's.
+    throw new TritonError('INVALID_ARG', `image is no picture that can be read: ${(cause as Error).message}`, {
+      cause,
+    });
+  }
 }
 
 /** Scales a picture to exactly this size. */

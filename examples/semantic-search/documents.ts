@@ -39,7 +39,7 @@ export const QUESTIONS: readonly (readonly [question: string, ...pages: string[]
   ['What happens on Kubernetes when a pod is terminated?', 'deployment.md', 'scaling-out.md'],
   ['How does the client try again after a failure?', 'client.md'],
   ['How do I cancel a request from the client?', 'client.md', 'callables.md', 'streaming.md'],
-  ['What is different from PyTriton?', 'pytriton-differences.md'],
+  ['What is different from PyTriton?', 'pytriton-differences.md', 'from-pytriton.md'],
   ['Which extensions of the protocol are supported?', 'protocol-support.md', 'http.md'],
   ['How fast is it compared with other servers?', 'benchmarks.md', 'comparison.md'],
   ['Does it work in a Jupyter notebook?', 'notebooks.md'],

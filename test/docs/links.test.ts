@@ -54,6 +54,6 @@ describe('the links of the documents', () => {
 
   it('are there: the search finds documents and headings', () => {
     expect(DOCUMENTS).toContain(join('docs', 'batching.md'));
-    expect(anchorsOf(join(ROOT, 'docs', 'batching.md'))).toContain('the-response-cache');
+    expect(anchorsOf(join(ROOT, 'docs', 'batching.md'))).toContain('batches-of-mixed-shapes');
   });
 });

@@ -51,6 +51,11 @@ describe('the package', () => {
     );
     expect(pictures).toEqual(expect.arrayContaining(['benchmarks.svg', 'deployment-end.svg']));
     expect(pictures.filter((path) => !/^[\w-]+\.(?:svg|png)$/.test(path))).toEqual([]);
+    const drawn = readdirSync(`${ROOT}/docs`).filter((file) => /\.(?:svg|png)$/.test(file));
+    expect(
+      drawn.filter((file) => !pictures.includes(file)),
+      'pictures that no page shows',
+    ).toEqual([]);
   });
 
   it('is written for readers who have no repository: the README leads to a list of the pages, which has all', () => {

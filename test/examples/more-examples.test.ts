@@ -1,5 +1,6 @@
 // Examples that need more than a server and a client: files to fetch, variables, applications, several servers, stand-ins for networks.
 import { spawnSync } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
@@ -299,21 +300,60 @@ describe('the example node-llama-cpp', () => {
 });
 
 describe('an example whose port is taken', () => {
-  it('says in one line what to do', async () => {
+  const ownPort = /^listen EADDRINUSE: .*; give another port as an argument\n$/;
+
+  it.each([
+    ['add-sub/server.ts', 'HTTP_PORT', /choose another httpPort.*: TSTRITON_CONFIG_HTTP_PORT=0 node \S+\n$/],
+    ['remote/server.ts', 'GRPC_PORT', /choose another grpcPort.*: TSTRITON_CONFIG_GRPC_PORT=0 node \S+\n$/],
+    [
+      'vertex-ai/server.ts',
+      'VERTEX_AI_PORT',
+      /choose another vertexAiPort.*: TSTRITON_CONFIG_VERTEX_AI_PORT=0 node \S+\n$/,
+    ],
+    ['balanced/server.ts', '1', /choose another httpPort.*: node \S+ 1 8011\n$/],
+    ['balanced/balancer.ts', undefined, ownPort],
+    ['mounting/server.ts', 'express', ownPort],
+    ['browser-page/server.ts', undefined, ownPort],
+    ['downloaded-input/client.ts', 'grpc://localhost', ownPort],
+  ])('%s says in one line what to do', async (file, before, line) => {
     const taken = createServer().listen(0);
     onTestFinished(() => void taken.close());
-    const { port } = taken.address() as AddressInfo;
-    vi.stubEnv('TSTRITON_CONFIG_HTTP_PORT', String(port));
+    const port = String((taken.address() as AddressInfo).port);
     vi.stubEnv('TSTRITON_CONFIG_LOG_INFO', 'false');
-    expect(await startedAlone('add-sub/server.ts')).toMatch(
-      /^Socket '0\.0\.0\.0:\d+' already in use; choose another httpPort.*TSTRITON_CONFIG_HTTP_PORT=0 node .*\n$/,
-    );
+    vi.stubEnv('REMOTE_TOKEN', 'secret');
+    vi.stubEnv('AIP_PREDICT_ROUTE', '/predict');
+    vi.stubEnv('AIP_HEALTH_ROUTE', '/health');
+    for (const name of ['HTTP_PORT', 'GRPC_PORT', 'METRICS_PORT']) vi.stubEnv(`TSTRITON_CONFIG_${name}`, '0');
+    const isVariable = before?.endsWith('_PORT') === true;
+    if (isVariable) vi.stubEnv(`TSTRITON_CONFIG_${before}`, port);
+    const output = await startedAlone(file, isVariable ? [] : before === undefined ? [port] : [before, port]);
+    expect(output).toMatch(line);
+    expect(output.split('\n')).toHaveLength(2);
   });
 });
 
-/** What a server that cannot start writes, to both streams. */
-async function startedAlone(file: string): Promise<string> {
-  const child = watchedProcess(['--import', 'tsx', join(EXAMPLES, file)]);
+describe('an example whose server is not there', () => {
+  it
+    .skipIf(process.platform === 'darwin')
+    .each(['add-sub', 'parameters-and-headers', 'downloaded-input', 'mounting', 'text-model'])(
+    'the client of %s says in one line what to do',
+    async (name) => {
+      // Nothing listens there, and nothing will: the port is taken at another address.
+      const taken = createServer().listen(0, '127.0.0.1');
+      onTestFinished(() => void taken.close());
+      await once(taken, 'listening');
+      const { port } = taken.address() as AddressInfo;
+      const args = [`http://127.0.0.2:${port}`, ...(name === 'downloaded-input' ? ['0'] : [])];
+      expect(await startedAlone(`${name}/client.ts`, args)).toMatch(
+        /^.*connection refused; start the server of the example first, or give its address as an argument\n$/,
+      );
+    },
+  );
+});
+
+/** What a program that cannot go on writes, to both streams. */
+async function startedAlone(file: string, args: readonly string[] = []): Promise<string> {
+  const child = watchedProcess(['--import', 'tsx', join(EXAMPLES, file), ...args]);
   expect(await child.ended).toBe(1);
   return child.output;
 }

@@ -100,6 +100,7 @@ make_certificates() {
 step make_certificates
 
 npm run --silent build
+node scripts/compile.js examples/tsconfig.json build/examples # ocr
 mkfifo "$scratch/ports"
 node "$suite/server.mjs" "$scratch" > "$scratch/ports" 2> "$scratch/server.log" &
 server=$!

@@ -1,6 +1,9 @@
 // Starts the servers that the real clients ask, prints their ports as one line of JSON, and serves until SIGTERM.
 //
+// Draws a page with known text, and leaves it in the folder for the cases that have it read: ocr.jpg and ocr.json.
+//
 //   node test/interop/server.mjs <folder with ca.pem, server.pem, server.key>
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { Triton } from 'tstriton';
@@ -10,6 +13,13 @@ import { bindAddSub, bindModels } from './models.mjs';
 
 const certificates = process.argv[2];
 if (certificates === undefined) throw new Error('expected the folder of the certificates as the argument');
+
+/** @param {string} module */
+const compiled = (module) => import(new URL(`../../build/examples/${module}`, import.meta.url).href);
+/** @type {typeof import('../../examples/ocr/client.js')} */
+const { drawPages } = await compiled('ocr/client.js');
+/** @type {typeof import('../../examples/ocr/pipeline.js')} */
+const { bindOcr } = await compiled('ocr/pipeline.js');
 
 const anyPort = { httpPort: 0, grpcPort: 0, metricsPort: 0 };
 const serverCert = join(certificates, 'server.pem');
@@ -51,6 +61,7 @@ const servers = {
     grpcUseSslMutual: true,
     grpcRootCert: rootCert,
   }),
+  ocr: new Triton(anyPort),
 };
 
 bindModels(servers.open);
@@ -59,6 +70,11 @@ bindAddSub(servers.managed);
 bindAddSub(servers.managed, 1, 'Spare');
 bindAddSub(servers.secure);
 bindAddSub(servers.mutual);
+bindOcr(servers.ocr);
+for (const { lines, image } of await drawPages(1)) {
+  writeFileSync(join(certificates, 'ocr.jpg'), image);
+  writeFileSync(join(certificates, 'ocr.json'), JSON.stringify(lines));
+}
 
 const triton = Object.values(servers);
 const stopped = new Promise((resolve) => {

@@ -18,6 +18,7 @@ FILES = [
     "grpc_asyncio",
     "grpc_streams",
     "sequences",
+    "ocr",
     "shared_memory",
     "distinct",
     "management",
