@@ -10,7 +10,7 @@ import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/supp
 import { Http2Server } from '../../http2/http2-server.js';
 import { ConnectionKeepalive, DEFAULT_KEEPALIVE, type KeepaliveOptions, PingStrikes } from './connection-keepalive.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
-import { GrpcPort } from './grpc-port.js';
+import { FLUSH_MILLISECONDS, openGrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
 const HEADERS = { ':method': 'POST', ':path': '/s/m', 'content-type': 'application/grpc', te: 'trailers' };
@@ -25,7 +25,7 @@ afterEach(async () => {
 async function serve(options: Partial<KeepaliveOptions>) {
   const calls: GrpcCall[] = [];
   const log: string[] = [];
-  const transport = new GrpcPort({
+  const transport = openGrpcPort({
     open: (port) => new Http2Server(port),
     logger: { error: ignore, warn: ignore, info: ignore, verbose: (_level, text) => void log.push(text) },
     keepalive: { ...DEFAULT_KEEPALIVE, ...options },
@@ -34,7 +34,7 @@ async function serve(options: Partial<KeepaliveOptions>) {
       return LISTENER;
     },
   });
-  cleanup.push(() => transport.close());
+  cleanup.push(() => transport.close(FLUSH_MILLISECONDS));
   return { port: await transport.listen('127.0.0.1', 0), calls, log };
 }
 
