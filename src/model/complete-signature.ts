@@ -5,6 +5,7 @@ import { TritonError } from '../errors.js';
 import type { ModelSpec } from './callable.js';
 import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import type { ModelConfig } from './model-config.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 export interface CompleteSignature extends Pick<
@@ -32,19 +33,19 @@ const SPEC_MEMBERS = [
   'setup',
   'teardown',
 ];
-const CONFIG_MEMBERS = [
-  'batching',
-  'maxBatchSize',
-  'batcher',
-  'sequenceBatching',
-  'concurrency',
-  'decoupled',
-  'responseCache',
-  'executionTimeoutMicroseconds',
-  'isolateFailures',
-  'modelWarmup',
-  'versionPolicy',
-];
+const CONFIG_MEMBERS = Object.keys({
+  batching: true,
+  maxBatchSize: true,
+  batcher: true,
+  sequenceBatching: true,
+  concurrency: true,
+  decoupled: true,
+  responseCache: true,
+  executionTimeoutMicroseconds: true,
+  isolateFailures: true,
+  modelWarmup: true,
+  versionPolicy: true,
+} satisfies Record<keyof ModelConfig, true>);
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
