@@ -33,19 +33,21 @@ const SPEC_MEMBERS = [
   'setup',
   'teardown',
 ];
-const CONFIG_MEMBERS = Object.keys({
-  batching: true,
-  maxBatchSize: true,
-  batcher: true,
-  sequenceBatching: true,
-  concurrency: true,
-  decoupled: true,
-  responseCache: true,
-  executionTimeoutMicroseconds: true,
-  isolateFailures: true,
-  modelWarmup: true,
-  versionPolicy: true,
-} satisfies Record<keyof ModelConfig, true>);
+const CONFIG_MEMBERS = [
+  'batching',
+  'maxBatchSize',
+  'batcher',
+  'sequenceBatching',
+  'concurrency',
+  'decoupled',
+  'responseCache',
+  'executionTimeoutMicroseconds',
+  'isolateFailures',
+  'modelWarmup',
+  'versionPolicy',
+] as const;
+/** The list, or never where a name is missing. */
+type Whole<Name, List extends readonly unknown[]> = [Exclude<Name, List[number]>] extends [never] ? List : never;
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
@@ -56,7 +58,7 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
   const where = `model '${name}'`;
   checkMembers(spec, SPEC_MEMBERS, where);
   const config = spec.config ?? {};
-  checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
+  checkMembers(config, CONFIG_MEMBERS satisfies Whole<keyof ModelConfig, typeof CONFIG_MEMBERS>, `config of ${where}`);
   return {
     name,
     version: expectInteger(spec.modelVersion ?? 1, 1, Number.MAX_SAFE_INTEGER, `modelVersion of ${where}`),
