@@ -82,7 +82,8 @@ interface Splitting extends ResolvedRows {
 }
 
 function splitOutputs(result: unknown, rowCounts: readonly number[], { modelConfig, ...rows }: Splitting): Tensors[] {
-  const total = rowCounts.reduce((sum, count) => sum + count, 0);
+  let total = 0;
+  for (const count of rowCounts) total += count;
   const outputs = resolveOutputs(result, modelConfig, total, rows);
   if (rowCounts.length === 1) return [recordOf(outputs, modelConfig)];
   const parts = outputs.map((tensor) => tensor?.split(rowCounts));

@@ -60,6 +60,11 @@ export class CallableHost {
   readonly #callable: Callable;
   readonly #infer: ReturnType<typeof isolatingFailures>;
   readonly #services: HostServices;
+  /**
+   * Calls `done` before it returns when the callable is synchronous. A decoupled model answers through `stream`; all its
+   * requests have ended when `done` is called.
+   */
+  readonly execute: (requests: readonly HostedRequest[], done: HostDone, batch?: HostBatch) => HostExecution;
   /** Whether the callable gets the rows of all requests as one. */
   readonly joinsRows: boolean;
   /** The callable's own metrics. The sender of its results takes them along. */
@@ -74,21 +79,17 @@ export class CallableHost {
     this.#served = config;
     this.#sequences = config.sequenceBatching && new HostedSequences(config, services.state, services.logger);
     this.#config = this.#sequences?.config ?? config;
+    const execute = this.#execute.bind(this);
+    const sequences = this.#sequences;
+    this.execute =
+      sequences === undefined
+        ? execute
+        : (requests, done, batch = {}) => executeSequences(sequences, requests, { done, batch, execute });
     this.#services = services;
     this.#callable = callable;
     this.joinsRows = marksOf(functionOf(callable)).some(({ decorator }) => decorator === 'batch');
     const infer = callerOf(callable);
     this.#infer = config.isolateFailures === true ? isolatingFailures(infer, functionOf(callable)) : infer;
-  }
-
-  /**
-   * Calls `done` before it returns when the callable is synchronous. A decoupled model answers through `stream`; all its
-   * requests have ended when `done` is called.
-   */
-  execute(requests: readonly HostedRequest[], done: HostDone, batch: HostBatch = {}): HostExecution {
-    const sequences = this.#sequences;
-    if (sequences === undefined) return this.#execute(requests, done, batch);
-    return executeSequences(sequences, requests, { done, batch, execute: this.#execute.bind(this) });
   }
 
   /** See `endSequence` of ModelInstance. */

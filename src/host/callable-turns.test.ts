@@ -1,23 +1,31 @@
 import { describe, expect, it } from 'vitest';
 
+import type { HostedRequest } from '../model/inference-request.js';
+import type { PacedWork } from '../pacing/paced-work.js';
 import { CallableTurns } from './callable-turns.js';
+
+// eslint-disable-next-line require-yield
+function* unpacked(): PacedWork<readonly HostedRequest[]> {
+  return [];
+}
 
 /** Begins batches by name, and tells which have begun and who was cancelled. */
 function turns(concurrency: number) {
   const gate = new CallableTurns(concurrency);
   const events: string[] = [];
-  const ends = new Map<string, () => void>();
   return {
     events,
-    end: (name: string) => ends.get(name)!(),
+    end: () => gate.end(),
     begin: (name: string) =>
-      gate.begin((ended) => {
-        events.push(name);
-        ends.set(name, ended);
-        return {
-          cancel: (index) => void events.push(`${name} without ${index}`),
-          cancelAll: () => void events.push(`${name} without any`),
-        };
+      gate.begin(unpacked(), {
+        execute() {
+          events.push(name);
+          return {
+            cancel: (index) => void events.push(`${name} without ${index}`),
+            cancelAll: () => void events.push(`${name} without any`),
+          };
+        },
+        failed: () => expect.unreachable(),
       }),
   };
 }
@@ -27,11 +35,11 @@ describe('CallableTurns', () => {
     const { begin, end, events } = turns(2);
     for (const name of ['a', 'b', 'c', 'd']) begin(name);
     expect(events).toEqual(['a', 'b']);
-    end('b');
-    end('a');
+    end();
+    end();
     expect(events).toEqual(['a', 'b', 'c', 'd']);
-    end('c');
-    end('d');
+    end();
+    end();
     begin('e');
     begin('f');
     begin('g');
@@ -42,10 +50,13 @@ describe('CallableTurns', () => {
     const gate = new CallableTurns(1);
     const done: number[] = [];
     for (let i = 0; i < 3; i++) {
-      gate.begin((ended) => {
-        done.push(i);
-        ended();
-        return { cancel: () => undefined, cancelAll: () => undefined };
+      gate.begin(unpacked(), {
+        execute() {
+          done.push(i);
+          gate.end();
+          return { cancel: () => undefined, cancelAll: () => undefined };
+        },
+        failed: () => expect.unreachable(),
       });
     }
     expect(done).toEqual([0, 1, 2]);
@@ -59,9 +70,9 @@ describe('CallableTurns', () => {
     second.cancel(1);
     third.cancelAll();
     expect(events).toEqual(['a', 'a without 0']);
-    end('a');
+    end();
     second.cancel(2);
-    end('b');
+    end();
     expect(events).toEqual(['a', 'a without 0', 'b', 'b without 1', 'b without 2', 'c', 'c without any']);
   });
 });

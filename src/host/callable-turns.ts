@@ -3,7 +3,10 @@
 // same.
 
 import type { Callable } from '../model/callable.js';
+import type { HostedRequest } from '../model/inference-request.js';
 import type { SequenceStateSource } from '../model/sequence-state-source.js';
+import type { PacedWork } from '../pacing/paced-work.js';
+import { startPaced } from '../pacing/paced-workers.js';
 import type { HostExecution } from './host-execution.js';
 
 /** A callable, and the turns in which servers may use it. */
@@ -17,6 +20,13 @@ export interface HostedCallable {
 /** `concurrency` is the number of batches that the callable may have at a time. */
 export function hostedCallable(callable: Callable, concurrency: number, state?: SequenceStateSource): HostedCallable {
   return { callable, turns: new CallableTurns(concurrency), state };
+}
+
+export interface TurnedBatch {
+  /** Begins the execution. The batch has its turn until `end` is called, once. */
+  readonly execute: (requests: readonly HostedRequest[]) => HostExecution;
+  /** Called when the batch cannot be unpacked: it has no turn, and there is nothing to execute. */
+  readonly failed: (error: unknown) => void;
 }
 
 export class CallableTurns {
@@ -33,26 +43,39 @@ export class CallableTurns {
     return this.#running > 0;
   }
 
-  /** Calls `execute` when there is room for a batch, usually at once. `execute` must call `ended` once, when the batch has ended. */
-  begin(execute: (ended: () => void) => HostExecution): HostExecution {
-    if (this.#running < this.#concurrency) {
-      this.#running++;
-      return execute(this.#ended);
-    }
-    const waiting = new WaitingExecution();
-    this.#waiting.push(() => waiting.begin(execute(this.#ended)));
-    return waiting;
+  /**
+   * Does the unpacking, takes a turn and executes the batch, all at once as a rule. It takes some turns of the event loop
+   * to make many elements or to join many rows, and a batch may have to wait for the end of another.
+   */
+  begin(unpacking: PacedWork<readonly HostedRequest[]>, { execute, failed }: TurnedBatch): HostExecution {
+    let execution: HostExecution | undefined;
+    let waiting: WaitingExecution | undefined;
+    startPaced(unpacking, {
+      done: (requests) => {
+        if (this.#running < this.#concurrency) {
+          this.#running++;
+          execution = execute(requests);
+          waiting?.begin(execution);
+        } else {
+          const later = (waiting ??= new WaitingExecution());
+          this.#waiting.push(() => later.begin(execute(requests)));
+        }
+      },
+      failed,
+    });
+    return execution ?? (waiting ??= new WaitingExecution());
   }
 
-  readonly #ended = (): void => {
+  /** Ends the turn of a batch. */
+  end(): void {
     const begin = this.#waiting.shift();
     if (begin === undefined) this.#running--;
     else begin();
-  };
+  }
 }
 
 /** An execution that may have to wait. A request that is cancelled before it begins is cancelled when it begins. */
-export class WaitingExecution implements HostExecution {
+class WaitingExecution implements HostExecution {
   #begun: HostExecution | undefined;
   readonly #gone: number[] = [];
   #allGone = false;

@@ -5,8 +5,8 @@ import type { ByteShare, HeldRequest } from '../sockets/byte-budget.js';
 import { largeMemory } from '../sockets/large-memory.js';
 import type { Output } from '../sockets/output.js';
 import { ANSWER_BEGINNING, answerHead, CONTINUE, headerLines } from './answer-head.js';
-import { bodyTooLarge, faultText, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
-import { RETRY_AFTER_SECONDS, type BodyPlan, type HttpExchange, type HttpHeaders } from './http-exchange.js';
+import { answerFault, bodyTooLarge, NO_ROOM_FOR_ANSWER, type Fault } from './fault.js';
+import type { BodyPlan, HttpExchange, HttpHeaders } from './http-exchange.js';
 import type { RequestHead } from './request-head.js';
 
 /** What an exchange needs of its connection. */
@@ -132,7 +132,7 @@ export class Exchange implements HttpExchange, HeldRequest {
     // What the request holds is of no use any more when its whole answer is here.
     if (this.heldBytes > 0) this.#release();
     if (bytes >= SMALLEST_ASKED && !this.#connection.admitsAnswer(bytes)) {
-      this.#answerFault(NO_ROOM_FOR_ANSWER);
+      answerFault(this, NO_ROOM_FOR_ANSWER);
       return;
     }
     if (this.reusable !== undefined) largeMemory.lend(this.reusable, body);
@@ -144,14 +144,7 @@ export class Exchange implements HttpExchange, HeldRequest {
   /** Answers with the mistake of the request, or of the server. It is the last request that is answered. */
   refuse(fault: Fault): void {
     this.#connection.closeWhenAnswered();
-    this.#answerFault(fault);
-  }
-
-  #answerFault(fault: Fault): void {
-    const body = Buffer.from(faultText(fault));
-    const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-    if (fault.isTransient === true) headers.push('Retry-After', RETRY_AFTER_SECONDS);
-    this.respond(fault.status, headers, [body]);
+    answerFault(this, fault);
   }
 
   begin(status: number, headers: HttpHeaders): void {

@@ -1,6 +1,8 @@
 // A mistake in the bytes of the other side. The connection closes then, after the answer that says so where there is one,
 // because nobody knows where the next message would begin.
 
+import { type HttpExchange, RETRY_AFTER_SECONDS } from './http-exchange.js';
+
 export interface Fault {
   /** Of the answer that refuses a request. */
   readonly status: number;
@@ -52,4 +54,12 @@ export function noMemory(size: number): Fault {
 
 export function faultText({ message }: Fault): string {
   return JSON.stringify({ error: message });
+}
+
+/** Answers an exchange with the mistake. */
+export function answerFault(exchange: Pick<HttpExchange, 'respond'>, fault: Fault): void {
+  const body = Buffer.from(faultText(fault));
+  const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
+  if (fault.isTransient === true) headers.push('Retry-After', RETRY_AFTER_SECONDS);
+  exchange.respond(fault.status, headers, [body]);
 }

@@ -76,6 +76,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   readonly guard: FloodGuard;
   readonly handshake: Handshake;
   readonly goodbye: Goodbye;
+  readonly framePiece: FrameSink['framePiece'];
   readonly #backlog: { readonly writableLength: number };
   readonly #reader: FrameReader;
   readonly #headers: HeaderReceiver;
@@ -103,6 +104,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
     this.#reader = new FrameReader(this);
     this.#headers = new HeaderReceiver(this, { tableSize: headerTableSize, maxListSize: maxHeaderListSize });
     this.data = new DataReceiver(this, this.#reader, connectionWindow);
+    this.framePiece = this.data.piece.bind(this.data);
     this.guard = new FloodGuard(this.options);
     this.handshake = new Handshake(role, this.sender, this.options);
     this.#pings = new PingBook(this.sender);
@@ -323,10 +325,6 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
         this.charge(1, 'frames of unknown types');
         return PAYLOAD.SKIPPED;
     }
-  }
-
-  framePiece(bytes: Buffer, start: number, end: number): void {
-    this.data.piece(bytes, start, end);
   }
 
   framePayload(bytes: Buffer, start: number, end: number): void {

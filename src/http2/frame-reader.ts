@@ -56,12 +56,6 @@ export class FrameReader implements FrameHead {
     }
   }
 
-  /** Bytes of the piece under way were put where they belong by other means, at most {@link left}. */
-  skipPiece(bytes: number): void {
-    this.left -= bytes;
-    if (this.left === 0) this.#payload = undefined;
-  }
-
   #collectHead(bytes: Buffer, at: number, end: number): number {
     const taken = Math.min(FRAME_HEAD_BYTES - this.#headBytes, end - at);
     bytes.copy(this.#head, this.#headBytes, at, at + taken);

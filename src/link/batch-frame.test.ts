@@ -30,9 +30,9 @@ function float64s(name: string, ...values: number[]): InferTensor {
   return wireTensor(name, 'float64', Float64Array.from(values), [1, values.length]);
 }
 
-function roundTrip(batch: readonly ExecutionRequest[], config = FLOATS): HostedRequest[] {
+function roundTrip(batch: readonly ExecutionRequest[], config = FLOATS): readonly HostedRequest[] {
   const { buffers, extras } = encodeBatch(batch, config);
-  return finishPaced(decodeBatch(buffers, extras, config));
+  return finishPaced(decodeBatch({ buffers, extras }, config, false));
 }
 
 /** This many values are worth handing over. */
@@ -183,7 +183,7 @@ describe('encodeBatch and decodeBatch', () => {
     const { buffers, extras } = encodeBatch([executionRequest([large, float64s('b', 7)], { memory })], FLOATS);
     expect(buffers).toHaveLength(2);
     expect(buffers[1]).toBe(memory[0]);
-    const [request] = finishPaced(decodeBatch(buffers, extras, FLOATS));
+    const [request] = finishPaced(decodeBatch({ buffers, extras }, FLOATS, false));
     const { a, b } = request!.inputs as Record<string, Tensor>;
     expect([a!.data[LARGE - 1], b!.data[0]]).toEqual([LARGE - 1, 7]);
   });
@@ -208,7 +208,7 @@ describe('encodeBatch and decodeBatch', () => {
     expect(buffers).toHaveLength(2);
     expect(buffers[1]).toBe(large.memory![0]);
     expect(buffers[0]!.byteLength).toBeLessThan(1000);
-    const requests = finishPaced(decodeBatch(buffers, extras, FLOATS));
+    const requests = finishPaced(decodeBatch({ buffers, extras }, FLOATS, false));
     const { a, b } = requests[1]!.inputs as Record<string, Tensor>;
     expect([a!.shape, a!.data[LARGE - 1], b!.data[LARGE - 1]]).toEqual([[1, LARGE], LARGE - 1, 1 - LARGE]);
     expect([requests[0]!.inputs['a']!.data[0], requests[2]!.inputs['b']!.data[0]]).toEqual([1, 2]);
@@ -255,7 +255,7 @@ describe('unpacking many elements', () => {
     const data = dtype === 'string' ? [...elements] : elements.map((element) => new TextEncoder().encode(element));
     const x = wireTensor('x', dtype, data as DataOf[typeof dtype], [1, elements.length]);
     const { buffers, extras } = encodeBatch([executionRequest([x])], config);
-    const work = decodeBatch(buffers, extras, config);
+    const work = decodeBatch({ buffers, extras }, config, false);
     let pauses = 0;
     for (;;) {
       const step = work.next();

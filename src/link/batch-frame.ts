@@ -16,7 +16,7 @@ import { type BatchTraces, epochNow } from '../observability/traces.js';
 import { type DataOf, DTYPES, type NumericDtype } from '../tensor/dtype.js';
 import { decodeRaw, ElementReader } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
-import { LONG_JOIN_BYTES } from './joined-inputs.js';
+import { joinInputs, LONG_JOIN_BYTES } from './joined-inputs.js';
 import type { RequestExtras } from './messages.js';
 import { alignTo8 } from './result-frame.js';
 
@@ -105,12 +105,14 @@ const NOTHING: readonly ArrayBuffer[] = [];
 /** The request's own buffers that hold at least `least` bytes of its inputs, and so are worth handing over. */
 function handedOver({ memory, inputs }: ExecutionRequest, least: number): readonly ArrayBuffer[] {
   if (memory === undefined) return NOTHING;
-  const held = new Map<ArrayBufferLike, number>(memory.map((buffer) => [buffer, 0]));
-  for (const input of inputs) {
-    const bytes = input && held.get(input.bytes.buffer);
-    if (bytes !== undefined) held.set(input!.bytes.buffer, bytes + input!.bytes.byteLength);
+  let worth: ArrayBuffer[] | undefined;
+  for (const buffer of memory) {
+    if (buffer.byteLength < least) continue;
+    let bytes = 0;
+    for (const input of inputs) if (input?.bytes.buffer === buffer) bytes += input.bytes.byteLength;
+    if (bytes >= least) (worth ??= []).push(buffer);
   }
-  return memory.filter((buffer) => held.get(buffer)! >= least);
+  return worth ?? NOTHING;
 }
 
 function encodeExtras(batch: readonly ExecutionRequest[]): RequestExtras | undefined {
@@ -164,13 +166,14 @@ export function requestCount([frame]: readonly ArrayBuffer[]): number {
 
 /**
  * Unpacks a batch into the requests that the callable gets; their tensors are views of the buffers. Elements of BYTES
- * become objects. Many elements are read with pauses.
+ * become objects. Many elements are read with pauses. `joinsRows` says that the callable gets the rows of all requests
+ * as one.
  */
 export function* decodeBatch(
-  buffers: readonly ArrayBuffer[],
-  extras: RequestExtras | undefined,
+  { buffers, extras }: EncodedBatch,
   config: CompleteModelConfig,
-): PacedWork<HostedRequest[]> {
+  joinsRows: boolean,
+): PacedWork<readonly HostedRequest[]> {
   let pace: Pace | undefined;
   const frame = buffers[0]!;
   const headerLength = new Float64Array(frame, 0, 1)[0]!;
@@ -209,6 +212,8 @@ export function* decodeBatch(
     request.requestedOutputs = requestedNames(extras?.requestedOutputs?.[r] ?? ALL, config);
     requests.push(request);
   }
+  // Rows in the frame lie together already.
+  if (joinsRows && buffers.length > 1) yield* joinInputs(requests, config);
   return requests;
 }
 

@@ -3,7 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import { requestCount } from './batch-frame.js';
+import { decodeBatch, requestCount } from './batch-frame.js';
 import { CallableHost, type HostServices } from '../host/callable-host.js';
 import type { HostExecution } from '../host/host-execution.js';
 import type { HostTimes } from '../host/host-results.js';
@@ -30,7 +30,6 @@ import { ChannelResponseStream } from './channel-response-stream.js';
 import { type EncodedResults, encodeResults, encodeResultsPaced } from './result-codec.js';
 import { haveManyElements } from './result-frame.js';
 import { sendError } from './sent-error.js';
-import { unpackBatch, whenUnpacked } from './unpacked-execution.js';
 
 /** How many milliseconds results may wait for the results of the next batch of a message. */
 const LONGEST_WAIT_MS = 0.25;
@@ -123,39 +122,38 @@ export class ChannelHost {
       if (this.#executions.get(id) === running) this.#executions.delete(id);
       return !this.#closed;
     };
-    running.execution = whenUnpacked(unpackBatch({ buffers, extras }, this.#config, this.#host.joinsRows), {
-      done: (requests) =>
-        this.#turns.begin((ended) => {
-          if (claim !== undefined && (this.#closed || !take(this.#claims!, claim))) {
-            ends();
-            ended();
-            return NOTHING_TO_CANCEL;
-          }
-          const inferringAt = this.#channel.now();
-          return this.#host.execute(
-            requests,
-            (results, { inferMs, aloneMs }, parameters) => {
-              const outcome = { id, startedAt: inferringAt, inferMs, aloneMs, parameters };
-              const answer = (encode: () => EncodedResults) => {
-                if (ends()) {
-                  stream?.flush();
-                  this.#answer(encode, outcome);
-                }
-                // The outputs have been copied, so the callable may change its own now.
-                ended();
-              };
-              if (haveManyElements(results)) {
-                startPaced(encodeResultsPaced(results, requestedOutputs, this.#config), {
-                  done: (encoded) => answer(() => encoded),
-                  failed: (error) => answer(() => rethrow(error)),
-                });
-              } else {
-                answer(() => encodeResults(results, requestedOutputs, this.#config));
+    running.execution = this.#turns.begin(decodeBatch({ buffers, extras }, this.#config, this.#host.joinsRows), {
+      execute: (requests) => {
+        if (claim !== undefined && (this.#closed || !take(this.#claims!, claim))) {
+          ends();
+          this.#turns.end();
+          return NOTHING_TO_CANCEL;
+        }
+        const inferringAt = this.#channel.now();
+        return this.#host.execute(
+          requests,
+          (results, { inferMs, aloneMs }, parameters) => {
+            const outcome = { id, startedAt: inferringAt, inferMs, aloneMs, parameters };
+            const answer = (encode: () => EncodedResults) => {
+              if (ends()) {
+                stream?.flush();
+                this.#answer(encode, outcome);
               }
-            },
-            { stream, callers: extras?.callers, traces: extras?.traces },
-          );
-        }),
+              // The outputs have been copied, so the callable may change its own now.
+              this.#turns.end();
+            };
+            if (haveManyElements(results)) {
+              startPaced(encodeResultsPaced(results, requestedOutputs, this.#config), {
+                done: (encoded) => answer(() => encoded),
+                failed: (error) => answer(() => rethrow(error)),
+              });
+            } else {
+              answer(() => encodeResults(results, requestedOutputs, this.#config));
+            }
+          },
+          { stream, callers: extras?.callers, traces: extras?.traces },
+        );
+      },
       failed: (error) => {
         if (ends()) this.#answerFailure(id, error, startedAt);
       },

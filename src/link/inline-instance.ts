@@ -18,7 +18,7 @@ import type { SequenceEndReason } from '../model/sequence-batching.js';
 import type { PacedWork } from '../pacing/paced-work.js';
 import { pacedPromise, startPaced } from '../pacing/paced-workers.js';
 import type { Parameters } from '../model/parameters.js';
-import { encodeBatch } from './batch-frame.js';
+import { decodeBatch, encodeBatch } from './batch-frame.js';
 import { CallableHost, type HostServices } from '../host/callable-host.js';
 import type { CallableTurns, HostedCallable } from '../host/callable-turns.js';
 import { type HostResult, type HostStream, RESCHEDULED } from '../host/host-results.js';
@@ -34,7 +34,6 @@ import {
   haveManyElements,
   ResultFrame,
 } from './result-frame.js';
-import { unpackBatch, whenUnpacked } from './unpacked-execution.js';
 
 export interface InlineServices extends HostServices {
   /** Allocates the memory of answers. Default: new memory. */
@@ -68,47 +67,42 @@ export class InlineInstance implements ModelInstance {
     const encoded = encodeBatch(batch, this.#config);
     const { extras } = encoded;
     const requestedOutputs = extras?.requestedOutputs;
-    return whenUnpacked(unpackBatch(encoded, this.#config, this.#host.joinsRows), {
-      done: (requests) => {
+    return this.#turns.begin(decodeBatch(encoded, this.#config, this.#host.joinsRows), {
+      execute: (requests) => {
         const computeInput = performance.now() - startedAt;
-        return this.#turns.begin((ended) =>
-          this.#host.execute(
-            requests,
-            (results, { inferMs, aloneMs }, parameters) => {
-              const inferredAt = performance.now();
-              const options = { requestedOutputs, parameters, allocate: this.#allocate };
-              const answer = (answers: readonly ExecutionResult[]) => {
-                ended();
-                const computeOutput = performance.now() - inferredAt;
-                const times = { computeInput, computeInfer: inferMs, computeOutput, computeAlone: aloneMs };
-                done(answers, times, this.#host.metrics.take());
-              };
-              if (haveManyElements(results)) {
-                // The callable gets its next batch once its outputs are copied: it may change them from then on.
-                startPaced(frameResultsPaced(results, options, this.#config), {
-                  done: answer,
-                  failed: (error) => answer(sameError(results.length, TritonError.from(error))),
-                });
-              } else {
-                answer(frameResults(results, options, this.#config));
-              }
-            },
-            {
-              stream: stream && this.#hostStream(stream, requestedOutputs),
-              callers: extras?.callers,
-              traces: extras?.traces,
-            },
-          ),
+        return this.#host.execute(
+          requests,
+          (results, { inferMs, aloneMs }, parameters) => {
+            const inferredAt = performance.now();
+            const options = { requestedOutputs, parameters, allocate: this.#allocate };
+            const answer = (answers: readonly ExecutionResult[]) => {
+              this.#turns.end();
+              const computeOutput = performance.now() - inferredAt;
+              const times = { computeInput, computeInfer: inferMs, computeOutput, computeAlone: aloneMs };
+              done(answers, times, this.#host.metrics.take());
+            };
+            if (haveManyElements(results)) {
+              // The callable gets its next batch once its outputs are copied: it may change them from then on.
+              startPaced(frameResultsPaced(results, options, this.#config), {
+                done: answer,
+                failed: (error) => answer(sameError(results.length, TritonError.from(error))),
+              });
+            } else {
+              answer(frameResults(results, options, this.#config));
+            }
+          },
+          {
+            stream: stream && this.#hostStream(stream, requestedOutputs),
+            callers: extras?.callers,
+            traces: extras?.traces,
+          },
         );
       },
       failed: (thrown) => {
         const error = TritonError.from(thrown);
         const times = { computeInput: performance.now() - startedAt, computeInfer: 0, computeOutput: 0 };
         batch.forEach((_, index) => stream?.end(index, error));
-        done(
-          batch.map(() => ({ kind: 'error', error })),
-          times,
-        );
+        done(sameError(batch.length, error), times);
       },
     });
   }
@@ -143,7 +137,8 @@ function frameResults(
 ): readonly ExecutionResult[] {
   try {
     const frame = new ResultFrame(config);
-    const framed = results.map((result, index) => frame.add(result, options.requestedOutputs?.[index]));
+    const framed: FramedResult[] = [];
+    for (let i = 0; i < results.length; i++) framed.push(frame.add(results[i]!, options.requestedOutputs?.[i]));
     return resultsAt(framed, frame.write([], options.allocate), { parameters: options.parameters, results }, config);
   } catch (thrown) {
     return sameError(results.length, TritonError.from(thrown));
@@ -174,16 +169,22 @@ function resultsAt(
   config: CompleteModelConfig,
 ): ExecutionResult[] {
   const buffer = memory.buffer as ArrayBuffer;
-  return framed.map((places, index) => {
-    if (results[index] === RESCHEDULED) return { kind: 'again' };
-    if (TritonError.is(places)) return { kind: 'error', error: places };
-    return {
-      kind: 'outputs',
-      outputs: tensorsAt(places, buffer, config),
-      parameters: parameters?.[index],
-      memory: framed.length === 1 ? buffer : undefined,
-    };
-  });
+  const answers: ExecutionResult[] = [];
+  for (let i = 0; i < framed.length; i++) {
+    const places = framed[i]!;
+    if (results[i] === RESCHEDULED) answers.push({ kind: 'again' });
+    else if (TritonError.is(places)) answers.push({ kind: 'error', error: places });
+    else {
+      const outputs = tensorsAt(places, buffer, config);
+      answers.push({
+        kind: 'outputs',
+        outputs,
+        parameters: parameters?.[i],
+        memory: framed.length === 1 ? buffer : undefined,
+      });
+    }
+  }
+  return answers;
 }
 
 function tensorsAt(places: readonly FramedTensor[], buffer: ArrayBuffer, config: CompleteModelConfig): InferTensor[] {

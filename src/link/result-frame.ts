@@ -57,10 +57,7 @@ export type FramedResult = FramedTensor[] | TritonError;
 /** Whether results have too many elements to write at once: other work should have its turn meanwhile. */
 export function haveManyElements(results: readonly HostResult[]): boolean {
   let numbers = 0;
-  for (let r = 0; r < results.length; r++) {
-    const outputs = results[r]!;
-    if (isOutputs(outputs)) numbers += workOf(outputs);
-  }
+  for (let r = 0; r < results.length; r++) numbers += workOf(results[r]!);
   return numbers > FEW_NUMBERS;
 }
 
@@ -69,12 +66,9 @@ export function hasManyElements(outputs: ResolvedOutputs): boolean {
   return workOf(outputs) > FEW_NUMBERS;
 }
 
-function isOutputs(result: HostResult): result is ResolvedOutputs {
-  return Array.isArray(result);
-}
-
-/** The work of writing outputs, counted in numbers. */
-function workOf(outputs: ResolvedOutputs): number {
+/** The work of writing a result, counted in numbers. */
+function workOf(outputs: HostResult): number {
+  if (outputs instanceof Error) return 0;
   let numbers = 0;
   for (let i = 0; i < outputs.length; i++) {
     const data = outputs[i]?.data;

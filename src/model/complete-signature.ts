@@ -5,6 +5,7 @@ import { TritonError } from '../errors.js';
 import type { ModelSpec } from './callable.js';
 import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
+import type { ModelConfig } from './model-config.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 export interface CompleteSignature extends Pick<
@@ -44,7 +45,9 @@ const CONFIG_MEMBERS = [
   'isolateFailures',
   'modelWarmup',
   'versionPolicy',
-];
+] as const;
+/** The list, or never where a name is missing. */
+type Whole<Name, List extends readonly unknown[]> = [Exclude<Name, List[number]>] extends [never] ? List : never;
 
 /** Largest max_batch_size of the protocol, an int32. */
 const MAX_INT32 = 2_147_483_647;
@@ -55,7 +58,7 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
   const where = `model '${name}'`;
   checkMembers(spec, SPEC_MEMBERS, where);
   const config = spec.config ?? {};
-  checkMembers(config, CONFIG_MEMBERS, `config of ${where}`);
+  checkMembers(config, CONFIG_MEMBERS satisfies Whole<keyof ModelConfig, typeof CONFIG_MEMBERS>, `config of ${where}`);
   return {
     name,
     version: expectInteger(spec.modelVersion ?? 1, 1, Number.MAX_SAFE_INTEGER, `modelVersion of ${where}`),

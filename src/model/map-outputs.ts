@@ -31,6 +31,6 @@ export function finishResult(
   config: { readonly decoupled: boolean },
   finish: (outputs: unknown) => unknown,
 ): unknown {
-  const settle = (settled: unknown) => (config.decoupled ? mapSteps(asSteps(settled), finish) : finish(settled));
+  const settle = config.decoupled ? (settled: unknown) => mapSteps(asSteps(settled), finish) : finish;
   return isPromiseLike(result) ? result.then(settle) : settle(result);
 }

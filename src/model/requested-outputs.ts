@@ -21,8 +21,10 @@ export function requestedNames(asked: readonly string[], { outputs }: Declared):
 export function requestedByAny(requests: readonly InferenceRequest[], config: Declared): readonly string[] {
   if (requests.length === 0) return requestedNames([], config);
   const first = namesOf(requests[0]!, config);
-  // This is the usual case: every request asks for all outputs.
-  if (requests.every((request) => namesOf(request, config) === first)) return first;
+  // As a rule every request asks for all outputs.
+  let isSame = true;
+  for (let i = 1; i < requests.length; i++) isSame &&= namesOf(requests[i]!, config) === first;
+  if (isSame) return first;
   return requestedNames([...new Set(requests.flatMap((request) => [...namesOf(request, config)]))], config);
 }
 

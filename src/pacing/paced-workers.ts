@@ -119,9 +119,7 @@ const WORKERS = new PacedWorkers({
 });
 
 /** {@link PacedWorkers.start} in this thread. */
-export function startPaced<T>(work: PacedWork<T>, end: PacedEnd<T>): PacedRun | undefined {
-  return WORKERS.start(work, end);
-}
+export const startPaced = WORKERS.start.bind(WORKERS) as PacedWorkers['start'];
 
 /** The same with a promise of the result. A promise that nobody awaits may reject without harm. */
 export function pacedPromise<T>(work: PacedWork<T>): Promise<T> {

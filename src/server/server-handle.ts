@@ -174,4 +174,4 @@ export class LocalServer implements ServerHandle {
   }
 }
 
-const allocate = (bytes: number): Buffer => largeMemory.ofAnswer(bytes);
+const allocate = largeMemory.ofAnswer.bind(largeMemory);

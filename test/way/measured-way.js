@@ -1,7 +1,7 @@
 // Serves one model with everything in one thread, has another thread ask it one request at a time, and prints as JSON
 // how many modules, functions and calls of the build each request runs. V8's precise coverage does the counting. Of a file that
 // bundles modules, its source map tells them apart.
-// Usage: node measured-way.js http|json|grpc
+// Usage: node measured-way.js http|json|grpc [--list]      --list names each function, with its calls for one request
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { Session } from 'node:inspector/promises';
@@ -75,7 +75,8 @@ function sourcesOf(url) {
 }
 
 const modules = new Set();
-let functions = 0;
+/** @type {string[]} */
+const listed = [];
 let calls = 0;
 for (const script of result) {
   if (!script.url.startsWith(build)) continue;
@@ -86,10 +87,14 @@ for (const script of result) {
     const isModule = functionName === '' && whole?.startOffset === 0;
     if (whole === undefined || isModule || count < SHARE_OF_REQUESTS * REQUESTS) continue;
     modules.add(sourceOf(whole.startOffset));
-    functions += 1;
+    const source = sourceOf(whole.startOffset).replace(/^.*\bsrc\//, '');
+    listed.push(`${source} ${functionName || '(without a name)'} ${count / REQUESTS}`);
     calls += count / REQUESTS;
   }
 }
 await client.terminate();
 await triton.stop();
-process.stdout.write(`${JSON.stringify({ modules: modules.size, functions, calls: Math.round(calls) })}\n`);
+process.stdout.write(
+  `${JSON.stringify({ modules: modules.size, functions: listed.length, calls: Math.round(calls) })}\n`,
+);
+if (process.argv[3] === '--list') process.stdout.write(`${listed.sort().join('\n')}\n`);

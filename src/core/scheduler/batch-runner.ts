@@ -172,7 +172,7 @@ export class BatchRunner {
    */
   busy(): Slot | undefined {
     // Limits and spans need the moment when an execution begins. For a batch given ahead it is not known in time.
-    return this.#takesAhead ? this.#slots.withRoomAhead() : undefined;
+    return this.#takesAhead ? this.#slots.free(true) : undefined;
   }
 
   /** The instances, for a scheduler that chooses among them, in the order in which they came. */
@@ -364,7 +364,7 @@ export class BatchRunner {
   }
 
   #checkSettled(): void {
-    if (!this.#isWorking) this.#onSettled?.();
+    if (this.#onSettled !== undefined && !this.#isWorking) this.#onSettled();
   }
 
   /** An execution has ended. False when it was abandoned before. */

@@ -123,7 +123,9 @@ class BatchScheduler implements Scheduler {
       const decision = hasComputed ? (this.#queue.nextClosed(now) ?? IDLE) : this.#queue.next(now);
       if (decision.kind === 'wait') return this.#dispatchAt(decision.until, now);
       if (decision.kind === 'idle') return this.dispatch(false);
-      if (!this.#run(slot, decision)) continue;
+      const at = performance.now();
+      this.#released(slot, decision, at);
+      if (!this.#runner.run(slot, decision, at)) continue;
       // The callable computes in this very thread: it must not keep the event loop from everything else while the queue lasts. A
       // batch that may still grow waits for the next turn.
       hasComputed = true;
@@ -175,12 +177,6 @@ class BatchScheduler implements Scheduler {
       count += ahead.release.batch.length;
     }
     return count > 0 && this.#queue.isFull(request, count);
-  }
-
-  #run(slot: Slot, release: Release<PendingRequest>): boolean {
-    const at = performance.now();
-    this.#released(slot, release, at);
-    return this.#runner.run(slot, release, at);
   }
 
   #released(slot: Slot, release: Release<PendingRequest>, at: number): void {

@@ -85,14 +85,16 @@ export class InstanceSlots {
     return this.#slots.indexOf(slot);
   }
 
-  /** The least busy instance that has room for a batch, in turn among equals. */
-  free(): Slot | undefined {
-    return this.#leastBusy(false);
-  }
-
-  /** The least busy instance that may be given a batch ahead. */
-  withRoomAhead(): Slot | undefined {
-    return this.#leastBusy(true);
+  /** The least busy instance that has room for a batch, in turn among equals. `ahead`: room for one that is given ahead. */
+  free(ahead = false): Slot | undefined {
+    const count = this.#slots.length;
+    let best: Slot | undefined;
+    for (let i = 0; i < count; i++) {
+      const slot = this.#slots[(this.#turn + i) % count]!;
+      if (slot.isBlocked || (best !== undefined && slot.running >= best.running)) continue;
+      if (slot.running < this.#concurrency + (ahead ? roomAhead(slot) : 0)) best = slot;
+    }
+    return best;
   }
 
   /** The instance gets a batch: the turn is the next one's. */
@@ -105,17 +107,6 @@ export class InstanceSlots {
   took(slot: Slot, milliseconds: number): void {
     const { typicalMs } = slot;
     slot.typicalMs = typicalMs === Infinity ? milliseconds : typicalMs + (milliseconds - typicalMs) * LAST_WEIGHT;
-  }
-
-  #leastBusy(ahead: boolean): Slot | undefined {
-    const count = this.#slots.length;
-    let best: Slot | undefined;
-    for (let i = 0; i < count; i++) {
-      const slot = this.#slots[(this.#turn + i) % count]!;
-      if (slot.isBlocked || (best !== undefined && slot.running >= best.running)) continue;
-      if (slot.running < this.#concurrency + (ahead ? roomAhead(slot) : 0)) best = slot;
-    }
-    return best;
   }
 
   #isStuck({ stuck }: Slot): boolean {

@@ -11,7 +11,7 @@ import { encodeHeaders, FLAG, FRAME, RawHttp2, uint32 } from '../../../test/supp
 import { Http2Server } from '../../http2/http2-server.js';
 import { ConnectionKeepalive, DEFAULT_KEEPALIVE, type KeepaliveOptions, PingStrikes } from './connection-keepalive.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
-import { GrpcPort } from './grpc-port.js';
+import { FLUSH_MILLISECONDS, openGrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
 /** After a time is over, what has come by then is read. */
@@ -29,7 +29,7 @@ afterEach(async () => {
 async function serve(options: Partial<KeepaliveOptions>) {
   const calls: GrpcCall[] = [];
   const log: string[] = [];
-  const transport = new GrpcPort({
+  const transport = openGrpcPort({
     open: (port) => new Http2Server(port),
     logger: { error: ignore, warn: ignore, info: ignore, verbose: (_level, text) => void log.push(text) },
     keepalive: { ...DEFAULT_KEEPALIVE, ...options },
@@ -38,7 +38,7 @@ async function serve(options: Partial<KeepaliveOptions>) {
       return LISTENER;
     },
   });
-  cleanup.push(() => transport.close());
+  cleanup.push(() => transport.close(FLUSH_MILLISECONDS));
   return { port: await transport.listen('127.0.0.1', 0), calls, log };
 }
 

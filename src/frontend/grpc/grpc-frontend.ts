@@ -1,18 +1,19 @@
 // gRPC's frontend: methods on a port.
 
-import type { Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
+import type { Http2Port, Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
 import type { Logger } from '../../observability/logger.js';
 import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
 import type { Frontend } from '../frontend.js';
+import { listenAt } from '../listen-failure.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
 import { type CallHead, type CallListener, type GrpcCall, RefusedCall, type TakeCall } from './grpc-call.js';
-import { GrpcPort } from './grpc-port.js';
+import { FLUSH_MILLISECONDS, listenAtPath, openGrpcPort } from './grpc-port.js';
 import { isStreaming, type ServedMethod, servedMethods } from './grpc-service.js';
 import { StreamCall, type StreamMethod } from './stream-call.js';
 import { UnaryCall } from './unary-call.js';
@@ -66,7 +67,7 @@ export class GrpcFrontend implements Frontend {
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #restricted: RestrictedFeatures;
   readonly #streams = new Set<StreamCall>();
-  #port: GrpcPort | undefined;
+  #port: Http2Port | undefined;
   #draining = false;
 
   /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
@@ -94,7 +95,7 @@ export class GrpcFrontend implements Frontend {
       limit,
       hosts,
     } = this.#options;
-    this.#port = new GrpcPort({
+    this.#port = openGrpcPort({
       open: openPort,
       budget,
       limit,
@@ -104,8 +105,8 @@ export class GrpcFrontend implements Frontend {
       hosts,
       logger,
     });
-    const listening = await this.#port.listen(address, port);
-    if (socketPath !== undefined) await this.#port.listenToo(socketPath);
+    const listening = await listenAt(this.#port, address, port);
+    if (socketPath !== undefined) await listenAtPath(this.#port, socketPath);
     return listening;
   }
 
@@ -133,7 +134,7 @@ export class GrpcFrontend implements Frontend {
 
   async close(): Promise<void> {
     this.drain();
-    await this.#port?.close();
+    await this.#port?.close(FLUSH_MILLISECONDS);
   }
 
   #routeOf({ method, category, maxMessageSize = Infinity }: ServedMethod): Route {

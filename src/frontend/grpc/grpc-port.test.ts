@@ -14,9 +14,10 @@ import { afterEach, describe, expect, it, vi } from 'vitest';
 import type { OpenHttp2Port } from '../../http2/http2-port.js';
 import { Http2Server } from '../../http2/http2-server.js';
 import { DEFAULT_KEEPALIVE } from './connection-keepalive.js';
+import { listenAt } from '../listen-failure.js';
 import type { CallListener, GrpcCall } from './grpc-call.js';
 import { isGrpcContentType } from './grpc-connection.js';
-import { GrpcPort } from './grpc-port.js';
+import { FLUSH_MILLISECONDS, openGrpcPort } from './grpc-port.js';
 
 const ignore = () => undefined;
 const open: OpenHttp2Port = (options) => new Http2Server(options);
@@ -41,7 +42,7 @@ interface Seen {
 
 async function serve(onCall: (seen: Seen) => Partial<CallListener> | undefined, keepalive = DEFAULT_KEEPALIVE) {
   const calls: Seen[] = [];
-  const transport = new GrpcPort({
+  const transport = openGrpcPort({
     open,
     logger,
     keepalive,
@@ -69,7 +70,7 @@ async function serve(onCall: (seen: Seen) => Partial<CallListener> | undefined, 
       };
     },
   });
-  cleanup.push(() => transport.close());
+  cleanup.push(() => transport.close(FLUSH_MILLISECONDS));
   const port = await transport.listen('127.0.0.1', 0);
   return { transport, port, calls };
 }
@@ -354,7 +355,7 @@ describe('the end', () => {
     await idleClosed;
     const refused = connectSocket(port, '127.0.0.1');
     await expect(once(refused, 'connect')).rejects.toThrow('ECONNREFUSED');
-    const closed = transport.close();
+    const closed = transport.close(FLUSH_MILLISECONDS);
     calls[0]!.call.respond([Buffer.from('done')]);
     expect((await answer).body.toString()).toBe('done');
     await closed;
@@ -382,9 +383,9 @@ describe('the end', () => {
     stream.on('error', () => undefined);
     stream.write('x');
     await whenArrived;
-    await closedAfterASecond(() => [transport.close(), transport.close()]);
+    await closedAfterASecond(() => [transport.close(FLUSH_MILLISECONDS), transport.close(FLUSH_MILLISECONDS)]);
     expect(calls[0]!.events).toContain('close');
-    await transport.close();
+    await transport.close(FLUSH_MILLISECONDS);
   });
 
   it('does not wait for a client that never closes its half of the connection', async () => {
@@ -396,21 +397,21 @@ describe('the end', () => {
     socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
     await once(socket, 'data');
     socket.resume();
-    await expect(closedAfterASecond(() => [transport.close()])).resolves.toBeUndefined();
+    await expect(closedAfterASecond(() => [transport.close(FLUSH_MILLISECONDS)])).resolves.toBeUndefined();
   });
 
   it('comes at once where nothing was ever opened', async () => {
-    const transport = new GrpcPort({ open, logger, keepalive: DEFAULT_KEEPALIVE, route: () => () => undefined });
-    await expect(transport.close()).resolves.toBeUndefined();
+    const transport = openGrpcPort({ open, logger, keepalive: DEFAULT_KEEPALIVE, route: () => () => undefined });
+    await expect(transport.close(FLUSH_MILLISECONDS)).resolves.toBeUndefined();
   });
 
   it('of a port that is taken is UNAVAILABLE, with the address', async () => {
     const { port } = await serve(() => ({}));
-    const second = new GrpcPort({ open, logger, keepalive: DEFAULT_KEEPALIVE, route: () => () => undefined });
-    await expect(second.listen('127.0.0.1', port)).rejects.toMatchObject({
+    const second = openGrpcPort({ open, logger, keepalive: DEFAULT_KEEPALIVE, route: () => () => undefined });
+    await expect(listenAt(second, '127.0.0.1', port)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: `Socket '127.0.0.1:${port}' already in use`,
     });
-    await second.close();
+    await second.close(FLUSH_MILLISECONDS);
   });
 });

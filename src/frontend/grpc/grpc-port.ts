@@ -5,7 +5,6 @@ import type { ConnectionOptions } from '../../http2/connection-options.js';
 import type { Http2Port, Http2PortOptions, OpenHttp2Port } from '../../http2/http2-port.js';
 import { cutOffLines } from '../cut-off-lines.js';
 import { TritonError } from '../../errors.js';
-import { listenAt } from '../listen-failure.js';
 import type { PortTls } from '../port-tls.js';
 import { GrpcConnection, type GrpcConnectionOptions } from './grpc-connection.js';
 
@@ -28,7 +27,7 @@ const CONNECTION_WINDOW = 256 << 20;
 const STREAM_PART_OF_LARGEST = 8;
 const LEAST_WINDOW = 65_535;
 /** How long answers may take to reach their clients when everything closes. */
-const FLUSH_MILLISECONDS = 1000;
+export const FLUSH_MILLISECONDS = 1000;
 
 export interface GrpcPortOptions extends GrpcConnectionOptions {
   readonly open: OpenHttp2Port;
@@ -40,68 +39,30 @@ export interface GrpcPortOptions extends GrpcConnectionOptions {
   readonly limit?: Http2PortOptions['limit'];
 }
 
-export class GrpcPort {
-  readonly #port: Http2Port;
+/** Makes a port that does not listen yet. */
+export function openGrpcPort({ open, tls, budget, limit, ...connections }: GrpcPortOptions): Http2Port {
+  const { logger } = connections;
+  return open({
+    connection: { ...CONNECTION, ...windows(budget?.largestRequest ?? Infinity) },
+    tls,
+    budget,
+    limit,
+    listen: (connection) => new GrpcConnection(connection, connections),
+    onHandshakeError: (error) => logger.verbose(1, `gRPC handshake failed: ${error.message}`),
+    onError: (error) => logger.error(`gRPC listener failed: ${error.message}`),
+    onCutOff: (cutOff) => {
+      for (const line of cutOffLines('gRPC', cutOff)) logger.warn(line);
+    },
+  });
+}
 
-  constructor({ open, tls, budget, limit, ...connections }: GrpcPortOptions) {
-    const { logger } = connections;
-    this.#port = open({
-      connection: { ...CONNECTION, ...windows(budget?.largestRequest ?? Infinity) },
-      tls,
-      budget,
-      limit,
-      listen: (connection) => new GrpcConnection(connection, connections),
-      onHandshakeError: (error) => logger.verbose(1, `gRPC handshake failed: ${error.message}`),
-      onError: (error) => logger.error(`gRPC listener failed: ${error.message}`),
-      onCutOff: (connections) => {
-        for (const line of cutOffLines('gRPC', connections)) logger.warn(line);
-      },
-    });
-  }
-
-  /** Resolves with the real port. Rejects with UNAVAILABLE when the address cannot be used. */
-  listen(address: string, port: number): Promise<number> {
-    return listenAt(this.#port, address, port);
-  }
-
-  /** Listens at a Unix socket too. Rejects with UNAVAILABLE when the path cannot be used. */
-  async listenToo(path: string): Promise<void> {
-    try {
-      await this.#port.listenToo(path);
-    } catch (error) {
-      const { message } = TritonError.from(error);
-      throw new TritonError('UNAVAILABLE', `cannot listen at the remoteSocket ${path}: ${message}`, { cause: error });
-    }
-  }
-
-  /** Number of connections that are open now. */
-  get connections(): number {
-    return this.#port.connections;
-  }
-
-  /** Asks clients to begin their next calls on other connections. Still serves new connections, and calls that begin here. */
-  retire(): void {
-    this.#port.retire();
-  }
-
-  /** Takes no new connections. Existing ones take no new calls and close after their last. */
-  drain(): void {
-    this.#port.drain();
-  }
-
-  /** Connections with a call or an answer under way. */
-  get underWay(): number {
-    return this.#port.underWay;
-  }
-
-  /** Resolves when all calls are answered and all answers are written. Call it after {@link drain}. */
-  settled(): Promise<void> {
-    return this.#port.settled();
-  }
-
-  /** Drains, cancels the calls that have not ended, and resolves when no socket is open. Idempotent. */
-  close(): Promise<void> {
-    return this.#port.close(FLUSH_MILLISECONDS);
+/** Listens at a Unix socket too. Rejects with UNAVAILABLE when the path cannot be used. */
+export async function listenAtPath(port: Http2Port, path: string): Promise<void> {
+  try {
+    await port.listenToo(path);
+  } catch (error) {
+    const { message } = TritonError.from(error);
+    throw new TritonError('UNAVAILABLE', `cannot listen at the remoteSocket ${path}: ${message}`, { cause: error });
   }
 }
 

@@ -79,7 +79,7 @@ export class HttpFrontend implements Frontend {
     const { name } = this;
     const service = this.#service;
     this.#port = new HttpServer({
-      serve: (exchange) => serveWith(service, this.#options, exchange),
+      serve: serveWith.bind(undefined, service, this.#options),
       serveSpare: (exchange) => this.#serveSpare(exchange),
       tls: tls === undefined ? undefined : readPortTls(tls),
       budget,

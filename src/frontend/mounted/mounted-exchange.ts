@@ -1,8 +1,8 @@
 // A request of somebody else's HTTP server, and its answer. This part collects the body and counts bytes, as the server's
 // own connections do. How the body comes and the answer leaves is the subclass's.
 
-import { bodyTooLarge, faultText, MOST_TINY_PIECES, NO_ROOM, NO_ROOM_FOR_ANSWER, noMemory, TOO_MANY_CHUNKS, type Fault } from '../../http1/fault.js'; // prettier-ignore
-import { type BodyPlan, type HttpExchange, type HttpHeaders, RETRY_AFTER_SECONDS } from '../../http1/http-exchange.js';
+import { answerFault, bodyTooLarge, MOST_TINY_PIECES, NO_ROOM, NO_ROOM_FOR_ANSWER, noMemory, TOO_MANY_CHUNKS, type Fault } from '../../http1/fault.js'; // prettier-ignore
+import type { BodyPlan, HttpExchange, HttpHeaders } from '../../http1/http-exchange.js';
 import { copyPaced } from '../../pacing/paced-bytes.js';
 import { Pace, type PacedWork } from '../../pacing/paced-work.js';
 import { startPaced } from '../../pacing/paced-workers.js';
@@ -82,7 +82,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
     const bytes = body.reduce((sum, part) => sum + part.length, 0);
     this.#share.hold(this, 0);
     if (bytes >= SMALLEST_ASKED && !this.#share.admits(bytes)) {
-      this.#answerFault(NO_ROOM_FOR_ANSWER);
+      answerFault(this, NO_ROOM_FOR_ANSWER);
       return;
     }
     this.begun = this.ended = true;
@@ -218,14 +218,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
     this.#plan = undefined;
     this.#pieces = [];
     this.dropBody();
-    this.#answerFault(fault);
-  }
-
-  #answerFault(fault: Fault): void {
-    const body = Buffer.from(faultText(fault));
-    const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
-    if (fault.isTransient === true) headers.push('Retry-After', RETRY_AFTER_SECONDS);
-    this.respond(fault.status, headers, [body]);
+    answerFault(this, fault);
   }
 
   #allHeaders(headers: HttpHeaders): HttpHeaders {
