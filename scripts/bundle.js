@@ -168,8 +168,10 @@ const QUICK = new Map([
  * @param {string} folder of the compiled package
  */
 export async function bundleEntries(folder) {
-  const input = Object.fromEntries(ENTRIES.map((entry) => [entry, join(folder, `${entry}.js`)]));
-  const reached = [...QUICK].map(([entry, letter]) => ({ letter, entry: input[entry], ids: new Set() }));
+  /** @param {string} entry */
+  const pathOf = (entry) => join(folder, `${entry}.js`);
+  const input = Object.fromEntries(ENTRIES.map((entry) => [entry, pathOf(entry)]));
+  const reached = [...QUICK].map(([entry, letter]) => ({ letter, entry: pathOf(entry), ids: new Set() }));
   // An entry stays alone, because it runs when it is loaded.
   const entries = new Set(Object.values(input));
   /** @param {string} id */
