@@ -295,14 +295,14 @@ describe.each(HOSTS.flatMap((host) => WIRES.map((wire) => ({ ...host, wire }))))
       let next = 0;
       const answers: number[] = [];
       const one = async () => {
-        while (next < count) {
+        // Some seeds break nothing so soon.
+        while (next < count || network.broken === 0) {
           const x = next++;
           answers[x] = (await client.inferSample({ x: [x] })).y!.data[0]!;
         }
       };
       await Promise.all(Array.from({ length: 8 }, one));
-      expect(answers).toEqual(Array.from({ length: count }, (_, i) => i));
-      expect(network.broken).toBeGreaterThan(0);
+      expect(answers).toEqual(Array.from({ length: next }, (_, i) => i));
       expect(await askedOf(server[wire], 7)).toBe(7);
       const metrics = await (await fetch(server.metrics)).text();
       expect(metrics).toMatch(/nv_inference_pending_request_count\{model="Record",version="1"\} 0/);
