@@ -46,6 +46,7 @@ const WANTED: readonly Wanted[] = [
   { id: 'P11', bound: 'at most', target: 3, stretch: 1 },
   { id: 'P12', bound: 'at least', target: 1.85, stretch: 1.95 },
   { id: 'P13', bound: 'at most', target: 35, stretch: 20 },
+  { id: 'P14', when: /import/, bound: 'at most', target: 40, stretch: 25 },
   { id: 'P14', bound: 'at most', target: 60, stretch: 30 },
   { id: 'P15', when: /req\/s/, bound: 'at least', target: 25, stretch: 40 },
   { id: 'P15', when: /p50/, bound: 'at most', target: 1 / 12, stretch: 1 / 20 },
@@ -66,6 +67,8 @@ const WANTED: readonly Wanted[] = [
   { id: 'P24', bound: 'at most', target: 1.3, stretch: 1.1 },
   { id: 'P25', when: INLINE, bound: 'at least', target: 0.7, stretch: 0.9 },
   { id: 'P25', bound: 'at least', target: 0.5, stretch: 0.7 },
+  { id: 'page', bound: 'at most', target: 1 },
+  { id: 'chat', bound: 'at least', target: 100_000 },
   { id: 'R3', bound: 'at most', target: 1.2 },
 ];
 

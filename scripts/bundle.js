@@ -1,6 +1,6 @@
-// Makes one file of a compiled module and everything that it imports. Packages stay imports.
+// Makes few files of the modules of the compiled package. Other packages stay imports.
 import { existsSync, readFileSync } from 'node:fs';
-import { basename, dirname, isAbsolute, join, relative, resolve } from 'node:path';
+import { basename, dirname, isAbsolute, join, posix, relative, resolve, sep } from 'node:path';
 
 import { rolldown } from 'rolldown';
 
@@ -17,22 +17,38 @@ const sourceMaps = {
   },
 };
 
+/** The files of the page stay files, because a copy would be larger than the rest of what is imported late. */
+const PAGE_FILES = 'frontend/page/page-files.js';
+/** Stands before paths in the package until the place of the importing file is known. */
+const ROOT = 'dist:/';
+
 /**
- * Modules that stay what they are, beside the bundle of `module`: what is loaded already, and the files of the page. A copy of those
- * would be larger than the rest of what is imported late.
- * @param {string} module
- * @param {ReadonlySet<string>} loaded
+ * Keeps the paths that modules give to other files true, wherever the file lies that has the module in the end.
+ * @param {string} folder of the compiled package
  */
-function staying(module, loaded) {
+function pathsOf(folder) {
   return {
-    name: 'modules that stay',
+    name: 'paths of other files',
     /** @param {string} id @param {string | undefined} importer */
     resolveId(id, importer) {
-      if (importer === undefined || !id.startsWith('.')) return null;
-      const imported = resolve(dirname(importer), id);
-      if (!loaded.has(imported) && basename(id) !== 'page-files.js') return null;
-      const path = relative(dirname(module), imported);
-      return { id: path.startsWith('.') ? path : `./${path}`, external: /** @type {const} */ (true) };
+      if (importer === undefined || resolve(dirname(importer), id) !== join(folder, PAGE_FILES)) return null;
+      return { id: `${ROOT}${PAGE_FILES}`, external: /** @type {const} */ (true) };
+    },
+    /** @param {string} code @param {string} id */
+    transform(code, id) {
+      const from = relative(folder, dirname(id)).split(sep).join('/');
+      const moved = code.replace(
+        /new URL\('(\.[^']*)', import\.meta\.url\)/g,
+        // A path that leads nowhere stands in a text for users.
+        (text, path) =>
+          existsSync(join(folder, from, path)) ? `new URL('${ROOT}${posix.join(from, path)}', import.meta.url)` : text,
+      );
+      return moved === code ? null : { code: moved, map: null };
+    },
+    /** @param {string} code @param {{ readonly fileName: string }} file */
+    renderChunk(code, { fileName }) {
+      const up = posix.relative(posix.dirname(fileName), '.');
+      return code.includes(ROOT) ? { code: code.replaceAll(ROOT, up === '' ? './' : `${up}/`), map: null } : null;
     },
   };
 }
@@ -44,7 +60,7 @@ function staying(module, loaded) {
  */
 function reaching(module, early) {
   return {
-    name: 'what is imported at once',
+    name: `what ${basename(module)} imports at once`,
     /** @this {import('rolldown').PluginContext} */
     buildEnd() {
       const ids = [module];
@@ -60,63 +76,118 @@ function reaching(module, early) {
 /** @param {string} id */
 const isPackage = (id) => !id.startsWith('.') && !isAbsolute(id);
 
-/**
- * The modules that an import of a module loads at once.
- * @param {string} module
- */
-async function loadedWith(module) {
-  const early = new Set();
-  const build = await rolldown({ input: module, external: isPackage, plugins: [reaching(module, early)] });
-  try {
-    await build.generate();
-  } finally {
-    await build.close();
-  }
-  return early;
-}
+/** Comments are a third of the text, and a start reads all of it. Annotations are for the bundlers of others. */
+const comments = { legal: false, annotation: true, jsdoc: false };
 
 /**
- * Replaces the module by its bundle. What is imported late becomes a file beside it, one for all: of several, what they
- * share with the first would be split off from it. Node's own modules stay imports.
- * @param {string} module
- * @param {string} [importer] imports the module late, in the same thread. What it has loaded by then stays imports too.
+ * @param {string} folder of the compiled package
+ * @param {import('rolldown').InputOptions} input
+ * @param {import('rolldown').OutputOptions} output
  */
-export async function bundle(module, importer) {
-  const name = basename(module, '.js');
-  const loaded = importer === undefined ? new Set() : await loadedWith(importer);
-  /** What a start loads. */
-  const early = new Set();
+async function write(folder, input, output) {
   const build = await rolldown({
-    input: { [name]: module },
+    ...input,
     platform: 'node',
     preserveEntrySignatures: 'allow-extension',
     external: isPackage,
-    plugins: [sourceMaps, reaching(module, early), staying(module, loaded)],
+    plugins: [sourceMaps, pathsOf(folder), input.plugins],
     onLog(level, log) {
-      if (level === 'warn') throw new Error(`bundling ${module}: ${log.message}`);
+      if (level === 'warn') throw new Error(`bundling in ${folder}: ${log.message}`);
     },
   });
   try {
+    // The map of each module has its text.
     await build.write({
-      dir: dirname(module),
+      dir: folder,
       format: 'esm',
       sourcemap: true,
-      // The map of each module has its text.
       sourcemapExcludeSources: true,
-      // Comments are a third of the text, and a start reads all of it.
-      comments: false,
-      chunkFileNames: `${name}-[name].js`,
-      codeSplitting: {
-        includeDependenciesRecursively: false,
-        groups: [
-          { name: 'late', test: (id) => !early.has(id) },
-          { name, test: (id) => early.has(id) },
-        ],
-      },
+      comments,
+      ...output,
     });
   } finally {
     await build.close();
   }
+}
+
+/**
+ * Makes one CommonJS file of the module of a thread, `.cjs`, for Node's loader of ES modules takes 5 ms to begin in each thread.
+ * What the module imports late becomes a file beside it, one for all: of several, what they share with the first would be split
+ * off from it. Node's own modules stay imports.
+ * @param {string} folder of the compiled package
+ * @param {string} entry in it
+ */
+export async function bundleThread(folder, entry) {
+  const name = entry.replace(/\.js$/, '');
+  /** What a start loads. @type {Set<string>} */
+  const early = new Set();
+  const module = join(folder, entry);
+  await write(
+    folder,
+    { input: { [name]: module }, plugins: [reaching(module, early)] },
+    {
+      format: 'cjs',
+      entryFileNames: '[name].cjs',
+      chunkFileNames: `${dirname(name)}/[name].cjs`,
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [
+          { name: `${basename(name)}-late`, test: (id) => !early.has(id) },
+          { name: basename(name), test: (id) => early.has(id) },
+        ],
+      },
+    },
+  );
+}
+
+/** What a process or a thread loads first, by its path without the ending. */
+const ENTRIES = [
+  'index',
+  'client/index',
+  'client/shared-memory/index',
+  'onnx/index',
+  'onnx/onnx-instance',
+  'testing/index',
+  'cli/main',
+  'link/instance-thread',
+  'server/server-handle',
+];
+/** Those whose loading counts, with a letter for the names of files. Each loads no module that it does not need. */
+const QUICK = new Map([
+  ['index', 'i'],
+  ['client/index', 'c'],
+  ['server/server-handle', 's'],
+  ['link/instance-thread', 't'],
+  ['cli/main', 'm'],
+]);
+
+/**
+ * Makes few files of the many modules that the package's entries import, because opening a file and finding it costs more than
+ * reading it. Each module is in one file, so that all entries have the same classes. The files lie in `shared/`, one for each set
+ * of entries.
+ * @param {string} folder of the compiled package
+ */
+export async function bundleEntries(folder) {
+  /** @param {string} entry */
+  const pathOf = (entry) => join(folder, `${entry}.js`);
+  const input = Object.fromEntries(ENTRIES.map((entry) => [entry, pathOf(entry)]));
+  const reached = [...QUICK].map(([entry, letter]) => ({ letter, entry: pathOf(entry), ids: new Set() }));
+  // An entry stays alone, because it runs when it is loaded.
+  const entries = new Set(Object.values(input));
+  /** @param {string} id */
+  const lettersOf = (id) =>
+    reached.flatMap(({ letter, ids }) => (ids.has(id) && !entries.has(id) ? [letter] : [])).join('');
+  await write(
+    folder,
+    { input, plugins: reached.map(({ entry, ids }) => reaching(entry, ids)) },
+    {
+      chunkFileNames: 'shared/[name].js',
+      codeSplitting: {
+        includeDependenciesRecursively: false,
+        groups: [{ debugName: 'shared', name: lettersOf, test: (id) => lettersOf(id) !== '' }],
+      },
+    },
+  );
 }
 
 // The tables of messages without what only the wire and the server's errors need: numbers of fields, names of types.
@@ -176,8 +247,6 @@ async function bundleForBrowser(folder, entry) {
     },
   });
   try {
-    // Annotations let the bundlers of others leave out what is not used.
-    const comments = { legal: false, annotation: true, jsdoc: false };
     await build.write({ dir: dirname(join(folder, entry)), format: 'esm', sourcemap: true, comments });
   } finally {
     await build.close();

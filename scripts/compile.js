@@ -1,7 +1,5 @@
-// Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder> [module to bundle...]`.
-// A module to bundle, by its path in the folder, is made one file with all that it imports. After `--late` it is one that the
-// package's entry imports late, and the file has only what that has not loaded. `--browser` makes the client for browsers, and
-// `--page` the page.
+// Compiles one TypeScript project into a folder: `node scripts/compile.js <tsconfig> <folder> [--package]`.
+// Of the package it also makes few files of many modules, the entries for browsers, and the page.
 // The compiler writes beside the folder and the result then takes its place, so that what no longer has a source
 // disappears, a failed compile changes nothing, and a process reading the folder meanwhile never finds it half written.
 import { spawnSync } from 'node:child_process';
@@ -10,9 +8,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 
 import { buildPage } from './build-page.js';
-import { bundle, bundleForBrowsers } from './bundle.js';
+import { bundleEntries, bundleForBrowsers, bundleThread } from './bundle.js';
 
-const [project, folder, ...bundles] = process.argv.slice(2);
+const [project, folder, flag] = process.argv.slice(2);
 if (project === undefined || folder === undefined) {
   throw new Error('expected two arguments at least: a tsconfig file and the folder to write');
 }
@@ -30,12 +28,12 @@ try {
   });
   if (error !== undefined) throw error;
   if (status === 0) {
-    let importer;
-    for (const module of bundles) {
-      if (module === '--browser') await bundleForBrowsers(next);
-      else if (module === '--page') await buildPage(next);
-      else if (module === '--late') importer = join(next, 'index.js');
-      else await bundle(join(next, module), importer);
+    if (flag === '--package') {
+      await bundleForBrowsers(next);
+      await buildPage(next);
+      await bundleThread(next, 'server/server-thread.js');
+      // The last, because it writes over modules that the others read.
+      await bundleEntries(next);
     }
     if (existsSync(target)) renameSync(target, previous);
     renameSync(next, target);

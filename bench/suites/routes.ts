@@ -1,18 +1,20 @@
 // Add-sub in JSON: the model's own route beside the protocol's, on the server's port and mounted in an application on node:http, and
-// the servers that people would write instead.
+// the servers that people would write instead. And what an open page and streamed chats cost.
 
 import * as wire from '../add-sub-wire.js';
 import { askedHttp } from '../asked-targets.js';
 import { chosen } from '../chosen.js';
 import { type Comparison, errorsOf, formatComparison, type Measured, ratioToFloor } from '../comparison.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, goalFor, type Goal } from '../goals.js';
 import { measureInterleaved, type MeasuredProcess, type Participant } from '../interleaved.js';
+import { chatRate, pageCost } from '../page-and-chat.js';
 import { versionsOf } from '../peers/install-peers.js';
 import { startPeer } from '../peers/known-peers.js';
 import { StartedProcesses } from '../started-processes.js';
+import { median } from '../statistics.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 
-const WIRES = ['http'] as const;
+const ROWS = ['http', 'page', 'chat'] as const;
 const CONNECTIONS = 16;
 
 interface Server {
@@ -49,7 +51,37 @@ const GOALS: readonly (readonly [id: string, one: ServerName, other: ServerName,
 ];
 
 export async function runRoutes(options: SuiteOptions): Promise<SuiteResult> {
-  chosen(WIRES, options.only, '--only');
+  const rows = chosen(ROWS, options.only, '--only');
+  const routes = rows.includes('http') ? await measureRoutes(options) : { comparisons: [], goals: [], errors: 0 };
+  const web = rows.filter((row) => row !== 'http');
+  const more = web.length > 0 ? await measureWeb(web, options) : [];
+  const goals = [...routes.goals, ...more];
+  options.print(formatGoals(goals));
+  return { ...routes, goals };
+}
+
+async function measureWeb(rows: readonly string[], { isQuick, pinning }: SuiteOptions): Promise<Goal[]> {
+  await using processes = new StartedProcesses();
+  const goals: Goal[] = [];
+  for (const flag of ['true', 'false']) {
+    const process = await processes.start('./servers/web-server.js', pinning.server, flag);
+    const port = process.port('httpPort');
+    const mode = `serverThread: ${flag}`;
+    if (rows.includes('page')) {
+      const got = 100 * (await pageCost(process, port, isQuick ? 2 : 10));
+      goals.push(goalFor('page', `% of a core for an open page, three models, ${mode}`, got));
+    }
+    if (rows.includes('chat')) {
+      const tokens = isQuick ? 20_000 : 200_000;
+      const rates: number[] = [];
+      for (let i = 0; i < (isQuick ? 1 : 5); i++) rates.push(await chatRate(process, port, tokens));
+      goals.push(goalFor('chat', `tokens/s a core in one streamed chat, ${mode}`, median(rates)));
+    }
+  }
+  return goals;
+}
+
+async function measureRoutes(options: SuiteOptions): Promise<SuiteResult> {
   const names = chosen(Object.keys(SERVERS) as ServerName[], options.servers, '--servers');
   const { pinning, print, timing } = options;
   const missing: string[] = [];
@@ -84,7 +116,6 @@ export async function runRoutes(options: SuiteOptions): Promise<SuiteResult> {
   const comparison: Comparison = { id: 'routes', title, connections: CONNECTIONS, base, measured };
   print(`${formatComparison(comparison)}\n`);
   const goals = GOALS.flatMap(([id, one, other, least]) => goalOf({ id, one, other, least }, comparison));
-  print(formatGoals(goals));
   return { comparisons: [comparison], goals, errors: errorsOf(comparison), figures: { missing } };
 }
 

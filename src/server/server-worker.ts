@@ -43,7 +43,8 @@ export interface ThreadEntry {
 }
 
 const SERVER_THREAD: ThreadEntry = {
-  url: new URL('./server-thread.js', import.meta.url),
+  // What the build makes of server-thread.ts.
+  url: new URL('./server-thread.cjs', import.meta.url),
   name: 'tstriton-server',
   called: "the server's thread",
   advice: '; set serverThread: false to run the server in this thread',

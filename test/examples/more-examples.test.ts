@@ -1,7 +1,7 @@
 // Examples that need more than a server and a client: files to fetch, variables, applications, several servers, stand-ins for networks.
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -38,6 +38,11 @@ import { WAIT_MILLISECONDS } from '../support/waiting.js';
 import { watchedProcess } from '../support/watched-process.js';
 
 const EXAMPLES = fileURLToPath(new URL('../../examples/', import.meta.url));
+const buildFolder = (): string => {
+  const folder = join(EXAMPLES, '..', 'build');
+  mkdirSync(folder, { recursive: true });
+  return folder;
+};
 const readme = (name: string) => readFileSync(join(EXAMPLES, name, 'README.md'), 'utf8');
 const shownIn = (name: string) => /```text\n([\s\S]*?)```/.exec(readme(name))![1]!;
 
@@ -145,7 +150,7 @@ describe('the example perf-analyzer', () => {
   });
 
   it.skipIf(process.platform === 'win32')('runs the tool with the file, and prints its report', () => {
-    const folder = mkdtempSync(join(EXAMPLES, '..', 'build', 'perf-'));
+    const folder = mkdtempSync(join(buildFolder(), 'perf-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     const tool = join(folder, 'perf_analyzer');
     writeFileSync(tool, '#!/bin/sh\necho "$@"\nwhile [ "$1" != --input-data ]; do shift; done\ncat "$2"\n');
@@ -168,7 +173,7 @@ describe('the example notebook', () => {
       cells: { cell_type: string; source: string[]; outputs?: { text: string[] }[] }[];
     };
     const cells = notebook.cells.filter(({ cell_type: type }) => type === 'code');
-    const folder = mkdtempSync(join(EXAMPLES, '..', 'build', 'notebook-'));
+    const folder = mkdtempSync(join(buildFolder(), 'notebook-'));
     onTestFinished(() => rmSync(folder, { recursive: true }));
     writeFileSync(join(folder, 'cells.mts'), cells.map(({ source }) => source.join('')).join('\n'));
     const { stdout, stderr } = spawnSync(process.execPath, ['--import', 'tsx', join(folder, 'cells.mts')], {

@@ -13,7 +13,8 @@ const ROOM_BYTES = 65_536;
 
 export class FetchExchange extends MountedExchange {
   readonly #request: Request;
-  readonly #forget = new AbortController();
+  /** Removed by hand: a controller that removes it makes an error for each request. */
+  readonly #onHangUp = () => this.#hungUp();
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #open: (() => void) | undefined;
@@ -31,7 +32,7 @@ export class FetchExchange extends MountedExchange {
     const isMeasured = body === null || headers.has('content-length');
     super(new MountedRequest({ method, target, rawHeaders, isMeasured }), budget, '', onDone);
     this.#request = request;
-    signal.addEventListener('abort', () => this.#hungUp(), { signal: this.#forget.signal });
+    signal.addEventListener('abort', this.#onHangUp);
   }
 
   protected readBody(): void {
@@ -60,7 +61,7 @@ export class FetchExchange extends MountedExchange {
     const isEmpty = BODILESS.has(status) || this.request.method === 'HEAD' || first === undefined;
     const whole = isEmpty ? null : body.length === 1 ? first : Buffer.concat(body);
     this.#resolve(
-      new Response(whole as ConstructorParameters<typeof Response>[0], { status, headers: headersOf(headers) }),
+      new Response(whole as ConstructorParameters<typeof Response>[0], { status, headers: pairsOf(headers) }),
     );
     this.done();
   }
@@ -74,7 +75,7 @@ export class FetchExchange extends MountedExchange {
       },
       { highWaterMark: ROOM_BYTES, size: ({ byteLength }) => byteLength },
     );
-    this.#resolve(new Response(stream, { status, headers: headersOf(headers) }));
+    this.#resolve(new Response(stream, { status, headers: pairsOf(headers) }));
   }
 
   protected sendPart(part: Uint8Array): void | Promise<void> {
@@ -108,7 +109,7 @@ export class FetchExchange extends MountedExchange {
   }
 
   protected override done(): void {
-    this.#forget.abort();
+    this.#request.signal.removeEventListener('abort', this.#onHangUp);
     super.done();
   }
 
@@ -129,8 +130,9 @@ export class FetchExchange extends MountedExchange {
   }
 }
 
-function headersOf(flat: HttpHeaders): Headers {
-  const headers = new Headers();
-  for (let i = 0; i < flat.length; i += 2) headers.append(flat[i]!, flat[i + 1]!);
-  return headers;
+/** As `new Response` takes them, which makes its own `Headers`. */
+function pairsOf(flat: HttpHeaders): [string, string][] {
+  const pairs: [string, string][] = [];
+  for (let i = 0; i < flat.length; i += 2) pairs.push([flat[i]!, flat[i + 1]!]);
+  return pairs;
 }
