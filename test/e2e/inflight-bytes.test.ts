@@ -1,10 +1,11 @@
 // What all clients together may have the server hold, with a small budget: what there is no room for is refused, small requests
 // are served on, and there is room again when a client has gone.
 import { connect, type IncomingHttpHeaders } from 'node:http2';
+import { setImmediate as turn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
 import { create, toBinary } from '@bufbuild/protobuf';
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
 import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js';
@@ -303,6 +304,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
 // In this thread, where the test can have the time pass.
 describe('a gRPC client that reads no answer for five minutes', () => {
   it('is disconnected, and nobody else', async () => {
+    onTestFinished(() => void vi.useRealTimers());
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const now = performance.now.bind(performance);
+    let ahead = 0;
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
     await using server = await start(false);
     await using http = new ModelClient(server.http, 'large', { retry: false });
     await using grpc = new ModelClient(server.grpc, 'large', { retry: false });
@@ -314,16 +320,17 @@ describe('a gRPC client that reads no answer for five minutes', () => {
     // They hold 40 MiB of 56.
     await expect(ask(grpc, 17 * MIB)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 
-    const now = performance.now.bind(performance);
-    let ahead = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
-    // The server looks each half second, by a timer of the same event loop.
-    const tick = () => new Promise((resolve) => setTimeout(resolve, 600));
-    await tick();
-    ahead = 290_000;
-    await tick();
+    // Of each look a second counts at most.
+    const pass = async (seconds: number) => {
+      for (let i = 0; i < seconds; i++) {
+        ahead += 1000;
+        vi.advanceTimersByTime(500);
+        for (let turns = 0; turns < 5; turns++) await turn();
+      }
+    };
+    await pass(290);
     expect([first.isClosed, second.isClosed]).toEqual([false, false]);
-    ahead = 302_000;
+    await pass(12);
     await Promise.all([first.closed(), second.closed()]);
     expect(await ask(grpc, 17 * MIB)).toBe(17 * MIB);
     expect(await ask(http, 1)).toBe(1);
