@@ -1,17 +1,17 @@
 // What all clients together may have the server hold, with a small budget: what there is no room for is refused, small requests
 // are served on, and there is room again when a client has gone.
 import { connect, type IncomingHttpHeaders } from 'node:http2';
-import { setImmediate as turn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 
 import { create, toBinary } from '@bufbuild/protobuf';
-import { describe, expect, it, onTestFinished, vi } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 
 import { ModelClient } from 'tstriton/client';
 import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js';
 import { framed, rawGrpcCall } from '../support/raw-grpc.js';
 import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2, setting } from '../support/raw-http2.js';
 import { RawConnection } from '../support/raw-http.js';
+import { stoppedClock } from '../support/standstill.js';
 import { gate, inferJson, startServer, type RunningServer } from '../support/start-server.js';
 
 const MIB = 1 << 20;
@@ -304,11 +304,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a budget of by
 // In this thread, where the test can have the time pass.
 describe('a gRPC client that reads no answer for five minutes', () => {
   it('is disconnected, and nobody else', async () => {
-    onTestFinished(() => void vi.useRealTimers());
-    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
-    const now = performance.now.bind(performance);
-    let ahead = 0;
-    vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
+    const clock = stoppedClock();
+    onTestFinished(() => clock.goOn());
     await using server = await start(false);
     await using http = new ModelClient(server.http, 'large', { retry: false });
     await using grpc = new ModelClient(server.grpc, 'large', { retry: false });
@@ -320,17 +317,9 @@ describe('a gRPC client that reads no answer for five minutes', () => {
     // They hold 40 MiB of 56.
     await expect(ask(grpc, 17 * MIB)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
 
-    // Of each look a second counts at most.
-    const pass = async (seconds: number) => {
-      for (let i = 0; i < seconds; i++) {
-        ahead += 1000;
-        vi.advanceTimersByTime(500);
-        for (let turns = 0; turns < 5; turns++) await turn();
-      }
-    };
-    await pass(290);
+    await clock.pass(290);
     expect([first.isClosed, second.isClosed]).toEqual([false, false]);
-    await pass(12);
+    await clock.pass(12);
     await Promise.all([first.closed(), second.closed()]);
     expect(await ask(grpc, 17 * MIB)).toBe(17 * MIB);
     expect(await ask(http, 1)).toBe(1);

@@ -9,6 +9,8 @@ import { vi } from 'vitest';
 
 const STANDSTILL_MILLISECONDS = 600_000;
 const INTERVAL_MILLISECONDS = 500;
+/** Of each look of a server a second counts at most. */
+const LOOK_MILLISECONDS = 1000;
 
 /** The time goes on by so much, and the timers come that much too late. */
 export function standStill(milliseconds: number): void {
@@ -16,9 +18,12 @@ export function standStill(milliseconds: number): void {
   vi.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
 }
 
-/** To be called before the server starts. Its intervals go only with a standstill from then on. */
+/** To be called before the server starts. Its intervals go only with the time that passes here from then on. */
 export function stoppedClock() {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  const now = performance.now.bind(performance);
+  let ahead = 0;
+  vi.spyOn(performance, 'now').mockImplementation(() => now() + ahead);
   const tick = async (): Promise<void> => {
     vi.advanceTimersByTime(INTERVAL_MILLISECONDS);
     for (let i = 0; i < 5; i++) await turn();
@@ -31,8 +36,15 @@ export function stoppedClock() {
     async standstill(): Promise<void> {
       // They have looked at everything once.
       await tick();
-      standStill(STANDSTILL_MILLISECONDS);
+      ahead += STANDSTILL_MILLISECONDS;
       await tick();
+    },
+    /** All of it counts, for the server looks each second. */
+    async pass(seconds: number): Promise<void> {
+      for (let i = 0; i < seconds; i++) {
+        ahead += LOOK_MILLISECONDS;
+        await tick();
+      }
     },
   };
 }
