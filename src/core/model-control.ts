@@ -115,8 +115,7 @@ export class ModelControl {
 
   /** Whether a bound version is ready. One that clients have unloaded, or not loaded yet, counts as ready. */
   isReady({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): boolean {
-    const entry = this.#repository.find(name, version);
-    return entry === undefined || entry.isReady || entry.status === 'unloaded';
+    return this.#repository.find(name, version)?.countsAsReady ?? true;
   }
 
   /**

@@ -62,6 +62,11 @@ export class ModelEntry {
     return this.resolved.isServed;
   }
 
+  /** Whether readiness does not wait for it: it serves, or was unloaded on request. */
+  get countsAsReady(): boolean {
+    return this.isReady || this.status === 'unloaded';
+  }
+
   /** Whether it serves, or will when its instances are there again. */
   get isLoaded(): boolean {
     return this.isReady || this.status === 'interrupted';

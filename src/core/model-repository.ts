@@ -28,7 +28,7 @@ export class ModelRepository {
     this.#onChange = (entry) => {
       const { name, version } = entry.model.config;
       const isThere = this.find(name, version) === entry;
-      if (isThere && !entry.isReady && entry.status !== 'unloaded') this.#unready.add(entry);
+      if (isThere && !entry.countsAsReady) this.#unready.add(entry);
       else this.#unready.delete(entry);
       this.#routes = undefined;
       onChange(entry);
