@@ -3,11 +3,11 @@ import { describe, expect, it, vi } from 'vitest';
 import { finishPaced, Pace, PAUSE_BYTES, type PacedWork } from './paced-work.js';
 import { PacedWorkers, startPaced } from './paced-workers.js';
 
-/** A thread whose clock goes on by a millisecond with every look at it, and whose turns are made by hand. */
+/** A thread whose clock goes on by 1/16 ms with every look at it, and whose turns are made by hand. */
 function thread() {
   let now = 0;
   const turns: (() => void)[] = [];
-  const workers = new PacedWorkers({ now: () => now++, later: (callback) => turns.push(callback) });
+  const workers = new PacedWorkers({ now: () => now++ / 16, later: (callback) => turns.push(callback) });
   return {
     workers,
     /** One turn of the event loop; false when there is nothing to do. */
