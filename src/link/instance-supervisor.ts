@@ -88,9 +88,18 @@ export class InstanceSupervisor {
     const worker = this.#worker;
     if (worker === undefined) return;
     worker.postMessage({ kind: 'stop' } satisfies ThreadCall);
-    this.#timer = setTimeout(() => this.#endByForce(worker), limit);
+    this.#endAfter(limit, worker);
     await this.#exited;
     clearTimeout(this.#timer);
+  }
+
+  /** Ends the thread by force when it has not ended within this time. A later call sets another limit. */
+  #endAfter(milliseconds: number, worker: Worker): void {
+    clearTimeout(this.#timer);
+    // The thread's reports that have come by then are read first.
+    const end = () => setImmediate(() => this.#timer === timer && this.#endByForce(worker));
+    const timer = setTimeout(end, milliseconds);
+    this.#timer = timer;
   }
 
   /** Ends a thread by force. A thread with native code is left to end after its computation. */
@@ -157,6 +166,8 @@ export class InstanceSupervisor {
           case 'ready':
             this.#life.on('ready');
             ready = true;
+            // The setup has come to an end although it was told to stop: the teardown has its own time.
+            if (this.#life.state === 'stopping') this.#endAfter(TEARDOWN_GRACE, worker);
             return resolve(this.#threaded(worker, port1));
           case 'native code':
             this.#nativeCode = report.file;

@@ -99,9 +99,9 @@ try {
       supervisor.close();
     });
   };
+  report({ kind: 'ready' });
   // A stop came during `setup`, which did not heed it.
   if (starting.signal.aborted) onCall({ kind: 'stop' });
-  else report({ kind: 'ready' });
 } catch (error) {
   report({ kind: 'failed', failure: sendFailure(TritonError.from(error)) });
   port.close();

@@ -1,17 +1,21 @@
 // A server that is told to end while a model loads: the load ends, what was set up already is torn down, and the process ends
 // with exit code 0. No load here ever comes to an end by itself.
+import { setImmediate as turn } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
-import { Triton } from 'tstriton';
+import { instanceGroup, Triton } from 'tstriton';
 
+import { INTERRUPTION_GRACE } from '../../src/lifecycle/interrupted-load.js';
+import { MAY_END, SET_UP, TEARING_DOWN, TORN_DOWN } from '../fixtures/late-instance.js';
 import { modelRepository } from '../support/model-repository.js';
 import { FREE_PORTS, gate } from '../support/start-server.js';
 import { type WatchedProcess, watchedProcess } from '../support/watched-process.js';
 
 const SERVER = fileURLToPath(new URL('../fixtures/loading-server.js', import.meta.url));
 const MODELS = fileURLToPath(new URL('../fixtures/loading-models.js', import.meta.url));
+const LATE = new URL('../fixtures/late-instance.js', import.meta.url);
 const COMMAND = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const FREE = ['--http-port=0', '--grpc-port=0', '--metrics-port=0'];
 const SPEC = {
@@ -134,6 +138,29 @@ describe.each([true, false])('a signal while a model loads, with serverThread: %
       triton.stop(),
     ]);
     expect(events).toEqual(['teardown']);
+  });
+
+  it('gives a thread that is set up after all the time for its teardown', async () => {
+    const words = new Int32Array(new SharedArrayBuffer(16));
+    const noted = (what: number) => expect.poll(() => Atomics.load(words, what)).toBe(1);
+    const triton = new Triton({ ...FREE_PORTS, serverThread });
+    await triton.run();
+    triton.bind({ ...SPEC, modelName: 'Late', inferFunc: instanceGroup(LATE, { args: [words.buffer] }) });
+    const ready = triton.ready('Late').catch(() => undefined);
+    await noted(SET_UP);
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    try {
+      const stopped = triton.stop();
+      await noted(TEARING_DOWN);
+      vi.advanceTimersByTime(INTERRUPTION_GRACE);
+      for (let turns = 0; turns < 10; turns++) await turn();
+      Atomics.store(words, MAY_END, 1);
+      Atomics.notify(words, MAY_END);
+      await noted(TORN_DOWN);
+      await Promise.all([stopped, ready]);
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   it('ends the other loads when one model fails', async () => {
