@@ -147,7 +147,7 @@ const REFUSED: readonly (readonly [path: string, body: Body, status: number, rea
   ['/scale', '{"factor":2}', 400, /missing required input\(s\) \['x'\]/],
   ['/scale', '{"x":null}', 400, /^input 'x' \(float32\) must be a list, .*, got a single value$/],
   ['/scale', '{"x":{}}', 400, /^input 'x' \(float32\) must hold numbers; got an object$/],
-  ['/scale', '{"x":["1"]}', 400, /^input 'x' \(float32\) must hold numbers; got a value of another type$/],
+  ['/scale', '{"x":["1"]}', 400, /^input 'x' \(float32\) must hold numbers; got "1" at index 0$/],
   ['/scale', '{"x":[[1]]}', 400, /must be a flat list, as its shape \[-1\] says/],
   ['/scale', '{"x":[1],"factor":[1,2]}', 400, /^input 'factor' \(float32\) must have the shape \[1\], got \[2\]$/],
   ['/scale', '{"x":[1],"parameters":7}', 400, /params/],
