@@ -177,7 +177,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
     await using server = await serve(repository, { ...thread, exitOnError: false });
     expect(await index(server.http)).toEqual([
       expect.stringMatching(/^an odd name:1 UNAVAILABLE Invalid argument: Model name can only contain/),
-      "empty: UNAVAILABLE Invalid argument: at least one version must be available under the version policy of model 'empty'",
+      "empty: UNAVAILABLE Invalid argument: at least one version must be available under the version policy of model 'empty': expected a folder for each, such as empty/1",
       "failing:1 UNAVAILABLE Internal: setup of instance 0 of model 'failing' (model.mjs) failed: no memory",
       `misspelt: UNAVAILABLE Invalid argument: failed to read text proto from ${repository.path}/misspelt/config.pbtxt: 2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?`,
       expect.stringMatching(/^throwing:1 UNAVAILABLE Invalid argument: cannot load the module .*no such device$/),
