@@ -157,6 +157,7 @@ const REFUSED: readonly (readonly [path: string, body: Body, status: number, rea
   ['/scale', form(['x', '[1]'], ['y', '[1]']), 400, /^model 'Scale' has no input for the part 'y'/],
   ['/scale', form(['x', '[1]'], ['x', '[2]']), 400, /^part 'x' is given 2 times, expected one with JSON$/],
   ['/scale', form(['x', 'one']), 400, /^part 'x' must be JSON for the input 'x' \(float32\): /],
+  ['/scale', new URLSearchParams({ x: '1' }).toString(), 400, /give the form of a page enctype="multipart\/form-data"$/, { 'content-type': 'application/x-www-form-urlencoded' }],
   ['/scale', 'x', 400, /must have a boundary/, { 'content-type': 'multipart/form-data' }],
   [IMAGE, '{"image":"no base64"}', 400, /^input 'image' \(bytes\) must hold strings of base64/],
   [IMAGE, '{"image":"AA="}', 400, /^input 'image' \(bytes\) must hold strings of base64/],
