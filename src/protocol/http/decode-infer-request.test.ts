@@ -480,7 +480,9 @@ describe('a raw request', () => {
 
   it('says that the body is empty where it cannot be one', () => {
     const two = modelWith([spec('a', 'FP32', [-1]), spec('b', 'FP32', [-1])]);
-    expect(() => decode('', { config: two })).toThrow(/ model configuration: the body is empty, expected JSON with the inputs$/);
+    expect(() => decode('', { config: two })).toThrow(
+      / model configuration: the body is empty, expected JSON with the inputs$/,
+    );
   });
 
   it('is also an empty body without a header', () => {
