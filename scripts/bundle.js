@@ -222,6 +222,7 @@ async function bundleForBrowser(folder, entry) {
     ['./open-transport.js', join(client, 'browser/open-fetch-transport.js')],
     ['./infer-sequence.js', join(client, 'browser/no-streams.js')],
     ['./infer-stream.js', join(client, 'browser/no-streams.js')],
+    ['./tls-reason.js', join(client, 'browser/no-tls-reason.js')],
     ['./number-data.js', join(client, 'browser/browser-number-data.js')],
     ['../../protocol/http/known-headers.js', join(client, 'browser/no-known-headers.js')],
   ]);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { assert, ERROR_CODES, TritonError } from './errors.js';
+import { assert, ERROR_CODES, logTextOf, TritonError } from './errors.js';
 
 describe('TritonError', () => {
   it('is an Error with a code, a name and its cause', () => {
@@ -84,6 +84,24 @@ describe('TritonError.from', () => {
     ['a circular object', circular, 'an object was thrown'],
   ])('makes a message of %s', (_, thrown, message) => {
     expect(TritonError.from(thrown).message).toBe(message);
+  });
+});
+
+describe('logTextOf', () => {
+  it.each([
+    ['a string', 'out of memory', 'out of memory'],
+    ['undefined', undefined, 'undefined was thrown'],
+    ['an object without a stack', { reason: 7 }, '{"reason":7}'],
+  ])('shows no stack of our own for %s that was thrown', (_, thrown, message) => {
+    expect(logTextOf(TritonError.from(thrown))).toBe(`${message} (what was thrown is no Error, so there is no stack)`);
+  });
+
+  it.each([undefined, { cause: 'a text' }])('shows the stack of a TritonError with the options %j', (options) => {
+    expect(logTextOf(new TritonError('INTERNAL', 'x', options))).toMatch(/^TritonError: x\n +at /);
+  });
+
+  it('shows the stack of the Error that was thrown', () => {
+    expect(logTextOf(TritonError.from(new RangeError('no such row')))).toMatch(/^RangeError: no such row\n +at /);
   });
 });
 

@@ -117,12 +117,16 @@ function messageIn(value: unknown): unknown {
   return typeof value === 'object' && value !== null ? (value as { readonly message?: unknown }).message : undefined;
 }
 
+/** The stack of the error that stands for such a value would show only our own code. */
+const NO_ERROR_THROWN = 'what was thrown is no Error, so there is no stack';
+
 /** The log's text of an error: the original stack, under the error's message where that says more. */
 export function logTextOf(error: TritonError): string {
   const { cause, message } = error;
   const stack = stackOf(cause);
-  if (stack === undefined) return stackOf(error) ?? message;
-  if (describeThrown(cause) === message) return stack;
+  const wasThrown = 'cause' in error && describeThrown(cause) === message;
+  if (stack === undefined) return wasThrown ? `${message} (${NO_ERROR_THROWN})` : (stackOf(error) ?? message);
+  if (wasThrown) return stack;
   const frames = stack.indexOf('\n    at ');
   return frames < 0 ? message : message + stack.slice(frames);
 }

@@ -1,6 +1,7 @@
 // The decorators share these parts: types that fit any model, and checks of their arguments and of the inputs that they
 // name.
 
+import { textOf } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import type { InferenceContext } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
@@ -47,6 +48,12 @@ export function expectContext<I extends TensorSpecs>(
     `${decorator} was called without a context: it needs the one that a server gives; in a test, call the callable with ` +
       "call(model, inputs) of 'tstriton/testing'",
   );
+}
+
+/** Refuses anything but a list of names: the letters of a single name would be taken for names. */
+export function expectNames(names: unknown, decorator: DecoratorName): asserts names is readonly string[] {
+  if (Array.isArray(names)) return;
+  throw invalidArg(`${decorator} takes a list of input names, such as ['temperature'], got ${textOf(names)}`);
 }
 
 /** The declaration of the input that a decorator names. Throws INVALID_ARG when the model has no such input. */

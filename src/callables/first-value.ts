@@ -26,6 +26,7 @@ import {
   aroundFunctionOrMethod,
   expectContext,
   expectInput,
+  expectNames,
   type MethodDecorator,
   type Tensors,
 } from './decorator-parts.js';
@@ -112,6 +113,7 @@ export function firstValue(
   fn?: AnyMethod | FirstValueOptions,
   options: FirstValueOptions = {},
 ): AnyMethod {
+  expectNames(names, 'firstValue');
   return aroundFunctionOrMethod(
     (method, given, decorated) => firstOf(names, method, { ...given, decorated }),
     fn,

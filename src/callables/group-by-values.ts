@@ -22,6 +22,7 @@ import {
   aroundFunctionOrMethod,
   expectContext,
   expectInput,
+  expectNames,
   type MethodDecorator,
   type Tensors,
 } from './decorator-parts.js';
@@ -62,6 +63,7 @@ export function groupByValues(
   fn?: AnyMethod | GroupByValuesOptions,
   options: GroupByValuesOptions = {},
 ): AnyMethod {
+  expectNames(names, 'groupByValues');
   return aroundFunctionOrMethod(
     (method, given, decorated) => groupedBy(names, method, { ...given, decorated }),
     fn,

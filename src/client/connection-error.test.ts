@@ -37,6 +37,22 @@ describe('connectionError', () => {
     expect(retryAdviceOf(error)).toEqual({ unexecuted: false });
   });
 
+  const OPENSSL = (reason: string) =>
+    `807C:error:0A00010B:SSL routines:ssl3_get_record:${reason}:../deps/openssl/record.c:350:\n`;
+  it.each([
+    ['ERR_SSL_WRONG_VERSION_NUMBER', OPENSSL('wrong version number'), 'it speaks no TLS; is it http:// or grpc://?'],
+    ['EPROTO', `write EPROTO ${OPENSSL('wrong version number')}`, 'it speaks no TLS; is it http:// or grpc://?'],
+    [
+      'EPROTO',
+      `write EPROTO ${OPENSSL('tlsv13 alert certificate required')}`,
+      'TLS failed: tlsv13 alert certificate required',
+    ],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', 'self-signed', 'self-signed certificate; to trust it, give it in tls.ca'],
+  ])('says in one line why TLS failed: %s %j', (code, message, reason) => {
+    const error = connectionError(Object.assign(new Error(message), { code }), 'https://h');
+    expect(error.message).toBe(`https://h is not available: ${reason}`);
+  });
+
   it('advises nothing against what lasts', () => {
     const error = connectionError(failed('getaddrinfo', 'ENOTFOUND'), 'http://h');
     expect(error).toMatchObject({ requestSent: false });

@@ -3,6 +3,7 @@
 import { TritonError } from '../errors.js';
 import { TritonConnectionError } from './client-errors.js';
 import { withRetryAdvice } from './retry-advice.js';
+import { LASTING_TLS_CODES, tlsReason } from './tls-reason.js';
 
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connection refused',
@@ -13,11 +14,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'connection timed out',
   ECONNRESET: 'connection lost',
   EPIPE: 'connection lost',
-  // Node's own texts differ from version to version, and name a flag of Node's in place of the option that is ours.
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'self-signed certificate; to trust it, give it in tls.ca',
-  SELF_SIGNED_CERT_IN_CHAIN: 'self-signed certificate in the chain; to trust its authority, give that in tls.ca',
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: 'certificate of an unknown authority; to trust that, give it in tls.ca',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'certificate of an unknown authority; to trust that, give it in tls.ca',
 };
 
 /** The `code` of an error of Node's, or ''. */
@@ -32,8 +28,8 @@ export function nodeErrorCode(error: unknown): string {
 export function connectionError(error: unknown, address: string, wasConnected = true): TritonError {
   if (TritonError.is(error)) return error;
   const code = nodeErrorCode(error);
-  const reason =
-    REASONS[code] ?? ([TritonError.from(error).message, code].find((text) => text !== '') || 'unknown reason');
+  const { message } = TritonError.from(error);
+  const reason = REASONS[code] ?? tlsReason(code, message) ?? (message || code || 'unknown reason');
   const requestSent = wasConnected && !neverConnected(error, code);
   const failure = new TritonConnectionError(`${address} is not available: ${reason}`, { cause: error, requestSent });
   return withRetryAdvice(failure, LASTING.has(code) ? undefined : { unexecuted: !requestSent });
@@ -46,13 +42,7 @@ export function unprocessedError(detail: string, address: string): TritonConnect
 }
 
 /** Codes of errors that the next attempt meets again. */
-const LASTING = new Set([
-  'ENOTFOUND',
-  'DEPTH_ZERO_SELF_SIGNED_CERT',
-  'SELF_SIGNED_CERT_IN_CHAIN',
-  'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
-]);
+const LASTING = new Set(['ENOTFOUND', ...LASTING_TLS_CODES]);
 
 /** Codes of errors that only happen before there is a connection. */
 const BEFORE_CONNECTION = new Set(['ECONNREFUSED', 'EAI_AGAIN', ...LASTING]);

@@ -2,7 +2,7 @@
 // asks the server for inferences only. With only the name, it also asks once for the model's configuration.
 
 import { checkMembers } from '../checks/check.js';
-import { TritonError } from '../errors.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeSignature } from '../model/complete-signature.js';
 import type { InferTensor, ModelInferResponse } from '../model/exchange.js';
@@ -76,7 +76,7 @@ export class ModelClient<
     this.#options = completeClientOptions(options, server.protocol);
     this.#defaults = completeInferOptions({}, this.#options, 'sample');
     if (typeof model === 'string') {
-      if (model === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
+      if (model === '') throw invalidArg('Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
     } else {
       const { batching, maxBatchSize, ...signature } = completeSignature(model as ModelSpec);

@@ -485,6 +485,12 @@ export function nearestOption(name: string): OptionName | undefined {
   return nearest(name, Object.keys(OPTIONS)) as OptionName | undefined;
 }
 
+/** Options whose last word is the name: `port` may mean `httpPort`. */
+export function optionsEndingWith(name: string): readonly string[] {
+  const word = name.charAt(0).toUpperCase() + name.slice(1);
+  return name === '' ? [] : Object.keys(OPTIONS).filter((option) => option.endsWith(word));
+}
+
 function modelRepositories(paths: readonly string[]): readonly string[] {
   return paths;
 }

@@ -263,6 +263,11 @@ describe('the options of the constructor', () => {
       { config: { httpPort: 1 } },
       "TritonConfig has an unknown option 'config'; options stand at the top: new Triton({ httpPort: 8000 }), without 'config' around them",
     ],
+    [
+      'the last word of some',
+      { port: 1 },
+      "TritonConfig has an unknown option 'port'; did you mean one of httpPort, grpcPort, metricsPort, vertexAiPort, sagemakerPort?",
+    ],
     ['an option like no other', { colour: 1 }, "TritonConfig has an unknown option 'colour'"],
     [
       'a choice that there is not',

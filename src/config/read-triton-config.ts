@@ -11,7 +11,7 @@ import {
   type VertexAiRoutes,
 } from './hosting-environment.js';
 import { checkOption, parseOption } from './option-value.js';
-import { isOption, nearestOption, OPTIONS, PORT, refuseUnsupported } from './options.js';
+import { isOption, nearestOption, OPTIONS, optionsEndingWith, PORT, refuseUnsupported } from './options.js';
 import { parseRestrictions, type Restrictions } from './parse-restrictions.js';
 import { type Environment, readEnvironment } from './read-environment.js';
 import { checkEngine } from './tritonserver-options.js';
@@ -65,7 +65,9 @@ function hintFor(name: string): string {
   if (name === 'config')
     return "; options stand at the top: new Triton({ httpPort: 8000 }), without 'config' around them";
   const hint = nearestOption(name);
-  return hint === undefined ? '' : `; did you mean '${hint}'?`;
+  if (hint !== undefined) return `; did you mean '${hint}'?`;
+  const longer = optionsEndingWith(name);
+  return longer.length === 0 ? '' : `; did you mean one of ${longer.join(', ')}?`;
 }
 
 /** Throws INVALID_ARG or UNSUPPORTED naming the option; `what` is where it stands, and `where` follows its name. */

@@ -7,7 +7,7 @@ import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { TritonError } from '../errors.js';
-import { missingModuleType } from './module-type.js';
+import { missingModuleType, missingModuleTypeUnderTsx } from './module-type.js';
 import { findsPackage, missingOwnPackage, offerOwnPackage, ownPackageAliases } from './own-package.js';
 import { tsxApiOf } from './running-tsx.js';
 
@@ -95,7 +95,9 @@ async function importWithHelper(url: string, refusal: string, reason: unknown): 
   if (tsx !== undefined) {
     tsx.register();
     // Adds a query, because Node remembers that it did not load the plain URL.
-    return importFrom<Module>(`${url}${url.includes('?') ? '&' : '?'}tsx`);
+    return importFrom<Module>(`${url}${url.includes('?') ? '&' : '?'}tsx`).catch((error: unknown) => {
+      throw missingModuleTypeUnderTsx(error, url) ?? error;
+    });
   }
   throw new TritonError('UNSUPPORTED', `${refusal} install jiti or tsx, or compile the module to JavaScript`, {
     cause: reason,

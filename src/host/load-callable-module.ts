@@ -27,13 +27,10 @@ export async function loadCallableModule(url: string, tsx: string | undefined): 
       cause: error,
     });
   });
-  const { default: main } = exported;
   const binding = bindingIn(exported, url);
-  const callable = binding === undefined ? main : binding.inferFunc;
-  expectCallable(
-    callable,
-    binding === undefined ? `the default export of ${url}` : `inferFunc of the model that ${url} exports`,
-  );
+  const callable = binding === undefined ? exported['default'] : binding.inferFunc;
+  if (binding !== undefined) expectCallable(callable, `inferFunc of the model that ${url} exports`);
+  else expectDefault(exported, url);
   const { setup = binding?.setup, teardown = binding?.teardown } = exported;
   const declared = (binding as Partial<BoundSequences> | undefined)?.config?.sequenceBatching;
   const state = expectFunction(exported['state'], 'state', url) as SequenceStateSource['create'] | undefined;
@@ -47,6 +44,16 @@ export async function loadCallableModule(url: string, tsx: string | undefined): 
   };
 }
 
+function expectDefault({ default: main, ...named }: Readonly<Record<string, unknown>>, url: string): void {
+  try {
+    expectCallable(main, `the default export of ${url}`);
+  } catch (error) {
+    const names = Object.keys(named).join(', ');
+    if (main !== undefined || names === '') throw error;
+    throw invalidArg(`${TritonError.from(error).message}; the module exports ${names}`);
+  }
+}
+
 /** The part of a declaration that is about sequences. */
 type BoundSequences = { readonly config: Pick<ModelConfig, 'sequenceBatching'> };
 
@@ -55,7 +62,7 @@ export type ExportedBinding = Readonly<Record<string, unknown>>;
 
 /**
  * The default export, the only other export that is a binding, or the only declaration with the callable that is the default
- * export: `tstriton serve` takes these too.
+ * export, or one named `infer` or `inferFunc`: `tstriton serve` takes these too.
  */
 function bindingIn(exported: Readonly<Record<string, unknown>>, url: string): ExportedBinding | undefined {
   const { default: main, ...named } = exported;
@@ -64,11 +71,12 @@ function bindingIn(exported: Readonly<Record<string, unknown>>, url: string): Ex
     const bindings = [...new Set(Object.values(named).filter(isBinding))];
     if (bindings.length > 1)
       throw invalidArg(`${url} exports ${bindings.length} models, expected one, or a default export`);
-    return bindings[0];
+    if (bindings.length > 0) return bindings[0];
   }
   // Of several declarations none is the callable's for sure.
   const [declared, ...others] = new Set(Object.values(named).filter(isDeclaration));
-  return declared && others.length === 0 ? { ...declared, inferFunc: main } : undefined;
+  const inferFunc = main ?? named['inferFunc'] ?? named['infer'];
+  return declared && others.length === 0 && inferFunc !== undefined ? { ...declared, inferFunc } : undefined;
 }
 
 function isDeclaration(value: unknown): value is ExportedBinding {

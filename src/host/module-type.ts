@@ -19,8 +19,22 @@ const READ_AS_THE_PACKAGE_SAYS = ['.ts', '.js', '.tsx', '.jsx'];
 export function missingModuleType(failure: unknown, url: string): TritonError | undefined {
   const { message } = failure as { readonly message?: unknown };
   const found = OUTCRIES.map((outcry) => outcry.exec(String(message))).find((match) => match !== null);
-  if (found === undefined) return undefined;
-  const file = found[1] ?? fileURLToPath(url);
+  return found === undefined ? undefined : undeclared(failure, found[1] ?? fileURLToPath(url));
+}
+
+/**
+ * The same for TypeScript that is imported with tsx, which leaves CommonJS unread: Node stops at its syntax, or misses the
+ * file of an import.
+ */
+export function missingModuleTypeUnderTsx(failure: unknown, url: string): TritonError | undefined {
+  const { code, message } = failure as { readonly code?: unknown; readonly message?: unknown };
+  const unread =
+    failure instanceof SyntaxError ||
+    (code === 'MODULE_NOT_FOUND' && /^Cannot find module '[./]/.test(String(message)));
+  return unread ? undeclared(failure, fileURLToPath(url)) : undefined;
+}
+
+function undeclared(failure: unknown, file: string): TritonError | undefined {
   const extension = extname(file);
   const manifest = nearestManifest(dirname(file));
   if (!READ_AS_THE_PACKAGE_SAYS.includes(extension) || manifest?.type === 'module') return undefined;

@@ -118,6 +118,18 @@ describe('checkCallables', () => {
     );
   });
 
+  it.each([
+    ['a class', class Classifier {}],
+    ['a class in a list', [raw, class Classifier {}]],
+  ])('refuses %s, which cannot be called', (_, inferFunc) => {
+    expect(() => checkCallables(inferFunc, 'm')).toThrow(
+      expect.objectContaining({
+        code: 'INVALID_ARG',
+        message: "inferFunc of model 'm' is the class Classifier, expected an object of it, as new Classifier() is",
+      }),
+    );
+  });
+
   it('refuses an empty list', () => {
     expect(() => checkCallables([], 'm')).toThrow(
       expect.objectContaining({

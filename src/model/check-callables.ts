@@ -65,10 +65,18 @@ export function expectCallable(callable: unknown, what: string, kinds: string = 
   const named = isNamedMethod(callable);
   if (named) checkMembers(callable, ['object', 'method'], what);
   const fn = functionOf(callable);
-  if (fn !== undefined) return fn;
+  if (fn !== undefined) {
+    if (!isClass(fn)) return fn;
+    throw invalidArg(`${what} is the class ${fn.name}, expected an object of it, as new ${fn.name}() is`);
+  }
   if (named) throw invalidArg(`${what} ${missingMethod(callable)}`);
   const got = callable === null ? 'null' : typeof callable;
   throw invalidArg(`${what} must be ${kinds}, got ${got}`);
+}
+
+/** A class is a function too, which cannot be called. */
+function isClass(fn: object): boolean {
+  return /^class\b/.test(Function.prototype.toString.call(fn));
 }
 
 function missingMethod({ object, method }: NamedMethod): string {

@@ -85,7 +85,7 @@ describe('completeModelConfig', () => {
     ['a\n', 'Model name can only contain alphanumeric characters, dots, underscores and dashes, got "a\\n"'],
     ['.', 'Model name "." is a path, not a name'],
     ['..', 'Model name ".." is a path, not a name'],
-    [7, 'modelName must be a string, got number'],
+    [7, 'modelName must be a string, got 7'],
     [undefined, 'modelName must be a string, got undefined'],
   ])('refuses the name %j', (modelName, message) => {
     expect(() => complete({ modelName })).toThrow(expect.objectContaining({ code: 'INVALID_ARG', message }));

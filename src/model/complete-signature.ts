@@ -1,9 +1,9 @@
 // Checks the part of a declaration that both sides need: the name, the tensors, the batch axis, and whether a request
 // gets any number of answers. A client needs no more; `complete-model.ts` adds the part of the server.
 
-import { TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { ModelSpec } from './callable.js';
-import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectInteger, textOf } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { ModelConfig } from './model-config.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
@@ -54,7 +54,7 @@ const MAX_INT32 = 2_147_483_647;
 
 /** Throws INVALID_ARG naming the model, the option, the given value and the expected one. */
 export function completeSignature(spec: ModelSpec): CompleteSignature {
-  const name = checkModelName(spec.modelName);
+  const name = checkModelName((spec as ModelSpec | undefined)?.modelName);
   const where = `model '${name}'`;
   checkMembers(spec, SPEC_MEMBERS, where);
   const config = spec.config ?? {};
@@ -72,15 +72,13 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
 
 /** Throws INVALID_ARG for an invalid model name. */
 export function checkModelName(name: unknown): string {
-  if (typeof name !== 'string') throw new TritonError('INVALID_ARG', `modelName must be a string, got ${typeof name}`);
-  if (name === '') throw new TritonError('INVALID_ARG', 'Model name cannot be empty');
+  if (typeof name !== 'string') throw invalidArg(`modelName must be a string, got ${textOf(name)}`);
+  if (name === '') throw invalidArg('Model name cannot be empty');
   if (!MODEL_NAME.test(name)) {
-    throw new TritonError(
-      'INVALID_ARG',
+    throw invalidArg(
       `Model name can only contain alphanumeric characters, dots, underscores and dashes, got ${JSON.stringify(name)}`,
     );
   }
-  if (name === '.' || name === '..')
-    throw new TritonError('INVALID_ARG', `Model name ${JSON.stringify(name)} is a path, not a name`);
+  if (name === '.' || name === '..') throw invalidArg(`Model name ${JSON.stringify(name)} is a path, not a name`);
   return name;
 }

@@ -2,7 +2,7 @@
 
 import { inspect, type InspectOptions } from 'node:util';
 
-import { checkMembers, expectInteger, textOf } from '../checks/check.js';
+import { checkMembers, expectInteger, expectObject, textOf } from '../checks/check.js';
 import type { ClientTlsOptions } from '../client/client-options.js';
 import { parseUrl, type ServerUrl } from '../client/parse-url.js';
 import { invalidArg, TritonError } from '../errors.js';
@@ -102,6 +102,7 @@ export class RemoteTriton {
    */
   constructor(url: string, options: RemoteTritonOptions) {
     const server = serverOf(url);
+    expectObject(options, 'options of RemoteTriton');
     const { tls, exitTimeoutSecs = DEFAULT_EXIT_SECS, timeoutMs = DEFAULT_TIMEOUT_MS } = options;
     this.#address = server.address;
     if (options.engine === 'tritonserver') {

@@ -88,7 +88,9 @@ function written(json: ConfigJson, name: string): WrittenConfig {
 export function chosenVersions({ name, versionPolicy }: WrittenConfig, versions: readonly number[]): readonly number[] {
   const served = servedVersions(versionPolicy, versions);
   if (served.size > 0) return versions.filter((version) => served.has(version));
-  throw invalidArg(`at least one version must be available under the version policy of model '${name}'`);
+  const found =
+    versions.length === 0 ? `expected a folder for each, such as ${name}/1` : `it has ${versions.join(', ')}`;
+  throw invalidArg(`at least one version must be available under the version policy of model '${name}': ${found}`);
 }
 
 /**

@@ -1,5 +1,6 @@
 // Holds a bound model: its configuration, and its callables, `setup` and openings in the user's thread.
 
+import { expectObject } from '../checks/check.js';
 import { invalidArg, TritonError } from '../errors.js';
 import { hostedCallable, type HostedCallable } from '../host/callable-turns.js';
 import type { Awaitable } from '../model/awaitable.js';
@@ -7,6 +8,7 @@ import type { BoundModel } from '../model/bound-model.js';
 import type { Callable, ModelSpec } from '../model/callable.js';
 import { type SequenceStateSource, sequenceStateSource } from '../model/sequence-state-source.js';
 import { checkCallables, refuseMisspeltCallable } from '../model/check-callables.js';
+import { checkModelName } from '../model/complete-signature.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { type InstanceGroup, isInstanceGroup } from '../model/instance-group.js';
@@ -61,6 +63,8 @@ export class ModelBinding implements HostedModel {
     model: BoundModel<TensorSpecs, TensorSpecs, boolean>,
     more: Pick<CompleteModelConfig, 'parameters' | 'file'> = {},
   ) {
+    expectObject(model, 'a model');
+    checkModelName(model.modelName);
     refuseMisspeltCallable(model);
     const sources = checkCallables(model.inferFunc, model.modelName);
     const instances = sources.reduce((sum, source) => sum + (isInstanceGroup(source) ? source.count : 1), 0);

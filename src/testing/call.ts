@@ -10,7 +10,7 @@ import type { ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
 import { ResponseQueue } from '../host/response-queue.js';
 import type { BoundModel } from '../model/bound-model.js';
-import { checkMembers } from '../checks/check.js';
+import { checkMembers, expectObject } from '../checks/check.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InferTensor, ModelInferRequest } from '../model/exchange.js';
 import type { Logger } from '../observability/logger.js';
@@ -80,6 +80,7 @@ export function call<
   inputs: ClientInputs<NoInfer<I>>,
   options: CallOptions<Output> = {},
 ): CallResult<O, Decoupled, Strict, Output> {
+  expectObject(model, 'a model');
   const asked = { model: model as unknown as TestedModel, inputs, options };
   const result = model.config?.decoupled === true ? callStream(asked) : callOnce(asked);
   return result as unknown as CallResult<O, Decoupled, Strict, Output>;

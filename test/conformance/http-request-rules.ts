@@ -62,7 +62,7 @@ function headerLength({ request }: HttpCase): string | undefined {
 
 /** What stands behind words of Triton's that do not say which tensor is wrong. */
 const EXPECTED_AND_GOT =
-  /(?<=Unable to parse [^:]*: [^:]*): expected [^:]* (?:for|for the shape of) '.*?', got .*?(?="}$|"}\n\n$)/;
+  /(?<=Unable to parse [^:]*: [^:]*|invalid datatype for input [^:]*): expected [^:]* (?:(?:for|for the shape of) '.*?'|BYTES), got .*?(?="}$|"}\n\n$)/;
 
 export const HTTP_REQUEST_RULES: readonly HttpRule[] = [
   {

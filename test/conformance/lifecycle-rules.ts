@@ -101,6 +101,7 @@ export const LIFECYCLE_RULES: readonly LifecycleRule[] = [
     'PyTriton takes it, and fails at load or at the first request.',
     'refused',
     'bind-callable text',
+    'bind-callable class',
     'bind-callable empty list',
     'bind-callable list with None',
     'bind-inputs-none',

@@ -57,12 +57,13 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
     const repository = modelRepository({
       'named/1/model.mjs': `export const other = 1; export const named = { ...${declared('named')}, inferFunc: ${callable(1)} };`,
       'beside/1/model.mjs': `export const model = ${declared('beside')}; export default ${callable(2)};`,
+      'infers/1/model.mjs': `export const model = ${declared('infers')}; export const infer = ${callable(3)};`,
     });
     await using server = await serve(repository, thread);
     const ask = (model: string, value: number) =>
       inferJson(server.http, model, [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [value] }]);
-    const answers = await Promise.all([ask('named', 10), ask('beside', 20)]);
-    expect(answers.map(({ outputs }) => outputs?.[0]?.data)).toEqual([[11], [22]]);
+    const answers = await Promise.all([ask('named', 10), ask('beside', 20), ask('infers', 30)]);
+    expect(answers.map(({ outputs }) => outputs?.[0]?.data)).toEqual([[11], [22], [33]]);
   });
 
   it('is not clear about a module with two models, and says so', async () => {
@@ -71,6 +72,15 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
       'two/1/model.mjs': `export const a = ${one('a')}; export const b = ${one('b')};`,
     });
     await expect(serve(repository, thread)).rejects.toThrow(/exports 2 models, expected one/);
+  });
+
+  it('names what a module exports where none of it is the model', async () => {
+    const repository = modelRepository({
+      'several/1/model.mjs': 'export const models = []; export function bindAll() {}',
+    });
+    await expect(serve(repository, thread)).rejects.toThrow(
+      /several\/1\/model\.mjs must be a function, .*, got undefined; the module exports bindAll, models$/m,
+    );
   });
 
   it('serves a module as it declares itself and as config.pbtxt completes it', async () => {
@@ -177,7 +187,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
     await using server = await serve(repository, { ...thread, exitOnError: false });
     expect(await index(server.http)).toEqual([
       expect.stringMatching(/^an odd name:1 UNAVAILABLE Invalid argument: Model name can only contain/),
-      "empty: UNAVAILABLE Invalid argument: at least one version must be available under the version policy of model 'empty'",
+      "empty: UNAVAILABLE Invalid argument: at least one version must be available under the version policy of model 'empty': expected a folder for each, such as empty/1",
       "failing:1 UNAVAILABLE Internal: setup of instance 0 of model 'failing' (model.mjs) failed: no memory",
       `misspelt: UNAVAILABLE Invalid argument: failed to read text proto from ${repository.path}/misspelt/config.pbtxt: 2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?`,
       expect.stringMatching(/^throwing:1 UNAVAILABLE Invalid argument: cannot load the module .*no such device$/),

@@ -326,8 +326,14 @@ describe('what is malformed', () => {
       withInput('{"data":1,"name":"x","datatype":"FP32","shape":[1]}'),
       "Unable to parse 'data': attempt to access JSON non-array as array",
     ],
-    [withInput('{"data":[1],"name":"x","datatype":"fp32","shape":[1]}'), 'invalid datatype for input x'],
-    [withInput('{"data":[1],"name":"x","datatype":"toString","shape":[1]}'), 'invalid datatype for input x'],
+    [
+      withInput('{"data":[1],"name":"x","datatype":"fp32","shape":[1]}'),
+      `invalid datatype for input x: expected a name of Triton's, such as FP32, INT64 or BYTES, got "fp32"`,
+    ],
+    [
+      withInput('{"data":[1],"name":"x","datatype":"toString","shape":[1]}'),
+      `invalid datatype for input x: expected a name of Triton's, such as FP32, INT64 or BYTES, got "toString"`,
+    ],
     [
       withInput('{"data":[1],"name":"x","datatype":"INT32","shape":[9223372036854775807,1]}'),
       "byte size overflow for input 'x': element count (9223372036854775807) * data type size (4) exceeds maximum allowed size (9223372036854775807)",
@@ -470,6 +476,13 @@ describe('a raw request', () => {
     expect(request).toMatchObject({ id: '', outputs: [], inputs: [{ name: 'x', shape }] });
     expect([...request.inputs[0]!.bytes]).toEqual(bytes.length > 0 ? bytes : [...body]);
     expect(isBinaryOutput(binaryOutputs, 'y')).toBe(true);
+  });
+
+  it('says that the body is empty where it cannot be one', () => {
+    const two = modelWith([spec('a', 'FP32', [-1]), spec('b', 'FP32', [-1])]);
+    expect(() => decode('', { config: two })).toThrow(
+      / model configuration: the body is empty, expected JSON with the inputs$/,
+    );
   });
 
   it('is also an empty body without a header', () => {

@@ -17,11 +17,12 @@ import type { CompleteRequest, RequestForm } from '../request-form.js';
 import type { BinaryOutputs } from './encode-infer-response.js';
 import { decodeRawRequest, type RequestBody } from './decode-raw-request.js';
 import { parseHeaderLength } from './header-length.js';
-import { arrayMember } from './json-members.js';
+import { arrayMember, member } from './json-members.js';
 import { INFER_REQUEST, type JsonInput, JsonRequest, type RequestParameters } from './json-request.js';
 import type { KnownRequest, KnownRequests } from './known-requests.js';
 import { tensorDataReader } from './read-tensor-data.js';
 import type { TensorDataReader } from './tensor-data-reader.js';
+import { unknownDatatype } from './wrong-data.js';
 
 export interface InferBody extends RequestBody {
   /** The header Inference-Header-Content-Length as it came; undefined if absent. */
@@ -177,7 +178,7 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
   #dataReader({ name, datatype, count, json }: JsonInput, own: JsonArray | undefined): TensorDataReader | undefined {
     const { maxInputSize } = this.#given;
     const data = own ?? arrayMember(json, 'data');
-    if (!isDatatype(datatype)) throw invalidArg(`invalid datatype for input ${name}`);
+    if (!isDatatype(datatype)) throw unknownDatatype(name, member(json, 'datatype')!);
     if (count === 0) return undefined;
     const byteSize = count * DATATYPE_BYTE_SIZE[datatype];
     if (byteSize > maxInputSize) {

@@ -31,8 +31,9 @@ export function decodeRawRequest(
   const required = config.inputs.filter(({ optional }) => !optional);
   const [input, ...others] = config.inputs.length === 1 ? config.inputs : required;
   if (input === undefined || others.length > 0) {
+    const empty = body.length === 0 ? ': the body is empty, expected JSON with the inputs' : '';
     throw refuse(
-      `Raw request must only have 1 input (found 1) to be deduced but got ${config.inputs.length} inputs in '${config.name}' model configuration`,
+      `Raw request must only have 1 input (found 1) to be deduced but got ${config.inputs.length} inputs in '${config.name}' model configuration${empty}`,
     );
   }
   const isBytes = input.datatype === 'BYTES';

@@ -30,6 +30,11 @@ export function wrongDim(name: string, dims: readonly JsonValue[], index: number
   return behind(invalidArg(words), `integers of at least 0 for the shape of '${name}', ${got}`);
 }
 
+export function unknownDatatype(name: string, given: JsonValue): TritonError {
+  const words = `invalid datatype for input ${name}`;
+  return behind(invalidArg(words), `a name of Triton's, such as FP32, INT64 or BYTES, got ${shown(given)}`);
+}
+
 /** The number of elements from the first one of the text on, or undefined where that is not to be had soon. */
 export function elementsBehind({ bytes, start, end }: DataText): number | undefined {
   if (end - start > MOST_TEXT) return undefined;

@@ -17,7 +17,7 @@ import { readParameters } from '../http/json-request.js';
 import type { CompleteRequest, RequestForm } from '../request-form.js';
 import { isFormData, readFormData } from './form-data.js';
 import { type GivenPart, valueOfParts } from './form-values.js';
-import type { BodyType } from './media-type.js';
+import { type BodyType, URL_ENCODED } from './media-type.js';
 import { onlyFile } from './only-file.js';
 import { PlainInputs, type PlainValue, whatOf } from './plain-input.js';
 
@@ -43,10 +43,19 @@ export function* decodePlainRequest(given: PlainBody): PacedWork<RequestForm<Com
   const { body, type } = given;
   if (isFormData(type)) return new FormDataForm(yield* readFormData(body, type), given);
   if (!type.isJson) return new FileForm(given);
+  refuseUrlEncoded(given);
   const json = yield* parsePaced(body, PLAIN_REQUEST);
   if (!(json instanceof JsonObject))
     throw invalidArg(`expected a JSON object with the inputs by name, got ${kindOf(json)}`);
   return new JsonObjectForm(json, given);
+}
+
+/** The type that pages give their forms, unless told otherwise, is also what `curl -d` says of JSON. */
+function refuseUrlEncoded({ body, type }: PlainBody): void {
+  if (type.text !== URL_ENCODED || !/^[\w%.+-]+=/.test(body.toString('latin1', 0, 200))) return;
+  throw invalidArg(
+    `expected a JSON object, or a form of type multipart/form-data: give the form of a page enctype="multipart/form-data"`,
+  );
 }
 
 export function* parsePaced(body: Buffer, shape: JsonShape): PacedWork<JsonValue> {

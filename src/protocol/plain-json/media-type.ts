@@ -11,8 +11,9 @@ export interface BodyType {
   readonly boundary: string | undefined;
 }
 
+export const URL_ENCODED = 'application/x-www-form-urlencoded';
 /** What `curl -d` and `fetch` say of any text that they are not told the type of. */
-const UNTOLD_TYPES: ReadonlySet<string> = new Set(['application/x-www-form-urlencoded', 'text/plain']);
+const UNTOLD_TYPES: ReadonlySet<string> = new Set([URL_ENCODED, 'text/plain']);
 const JSON_TYPE: BodyType = { text: 'application/json', isJson: true, boundary: undefined };
 const FORM_DATA = 'multipart/form-data';
 const BOUNDARY = /;[ \t]*boundary=(?:"([^"\\]{1,70})"|([^"; \t]{1,70}))[ \t]*(?:;|$)/i;

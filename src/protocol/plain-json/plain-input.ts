@@ -174,7 +174,8 @@ function flatShape(
 /** For a wrong type the readers have the words of Triton's JSON library, which do not help here. */
 function reasonOf(error: unknown): string {
   const reason = TritonError.from(error).message.replace(/^Unable to parse [^:]*: /, '');
-  return reason.startsWith('attempt to access JSON') ? 'got a value of another type' : reason;
+  if (!reason.startsWith('attempt to access JSON')) return reason;
+  return /, (got [^]*)$/.exec(reason)?.[1] ?? 'got a value of another type';
 }
 
 const OPEN = 0x5b;

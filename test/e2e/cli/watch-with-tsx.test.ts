@@ -62,3 +62,23 @@ it.skipIf(STRIPS_TYPES)(
     expect(await answer(3)).toEqual([90]);
   },
 );
+
+// What tsx and Node themselves say of it names no way out: the syntax, or a missing file whose name ends in `?tsx`.
+it.each([[[]], [['--watch']]])(
+  'tstriton serve says that type: module is missing where tsx alone loads TypeScript: flags %j',
+  async (flags) => {
+    using installed = await packedPackage();
+    rmSync(join(installed.folder, 'node_modules/jiti'));
+    const manifest = installed.write('untyped/package.json', '{"name":"untyped"}');
+    installed.write('untyped/lib/factor.ts', 'export const factor = (): number => 2;\n');
+    const file = installed.write('untyped/model.ts', MODEL);
+    const { code, stderr } = await installed.run(['serve', file, ...flags]);
+    const said = stderr.split('\n').filter((line) => line.startsWith('tstriton:')); // Node warns of the missing type too.
+    expect({ code, said }).toEqual({
+      code: 2,
+      said: [
+        `tstriton: ${file} is an ES module, but no package.json says so: add "type": "module" to ${manifest}, or name the file ${file.replace('.ts', '.mts')}`,
+      ],
+    });
+  },
+);
