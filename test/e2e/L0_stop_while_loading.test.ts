@@ -142,7 +142,9 @@ describe.each([true, false])('a signal while a model loads, with serverThread: %
 
   it('gives a thread that is set up after all the time for its teardown', async () => {
     const words = new Int32Array(new SharedArrayBuffer(16));
-    const noted = (what: number) => expect.poll(() => Atomics.load(words, what)).toBe(1);
+    const noted = async (what: number) => {
+      await expect.poll(() => Atomics.load(words, what)).toBe(1);
+    };
     const triton = new Triton({ ...FREE_PORTS, serverThread });
     await triton.run();
     triton.bind({ ...SPEC, modelName: 'Late', inferFunc: instanceGroup(LATE, { args: [words.buffer] }) });
