@@ -4,6 +4,7 @@
 // connections of one address may hold four times that. Where there is no room, the budget first takes room from stalled clients,
 // then from unfinished requests that are far larger than the new one. Otherwise it refuses the new request.
 
+import { type Linked, LinkedList } from '../linked-list.js';
 import { addressGroup } from './address-group.js';
 
 /** The part of the budget that only small requests and answers use: the whole divided by this. */
@@ -82,7 +83,7 @@ export class ByteBudget {
   readonly #small: Pool;
   readonly #large: Pool;
   readonly #largestSmall: number;
-  readonly #shares = new Set<ByteShare>();
+  readonly #shares = new LinkedList<ByteShare>();
   readonly #addresses = new Map<string, AddressGroup>();
 
   constructor(limit: number) {
@@ -115,11 +116,11 @@ export class ByteBudget {
       small: new Holding(this.#small, group.small),
       large: new Holding(this.#large, group.large),
       onClose: () => {
-        this.#shares.delete(share);
+        this.#shares.remove(share);
         if (--group.connections === 0) this.#addresses.delete(name);
       },
     });
-    this.#shares.add(share);
+    this.#shares.push(share);
     return share;
   }
 
@@ -181,7 +182,10 @@ interface ShareParts {
 }
 
 /** What one connection holds of the budget. */
-export class ByteShare {
+export class ByteShare implements Linked<ByteShare> {
+  /** Of the budget's list. */
+  previous: ByteShare | undefined;
+  next: ByteShare | undefined;
   readonly owner: ShareOwner;
   readonly largestRequest: number;
   looksAgainAt = -Infinity;

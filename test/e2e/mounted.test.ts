@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { devNull } from 'node:os';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 
 import express from 'express';
 import { describe, expect, it } from 'vitest';
@@ -12,6 +14,9 @@ import { ModelClient } from 'tstriton/client';
 
 import { MOUNTING_SERVERS, type MountingServer } from '../support/mounting-servers.js';
 import { gate } from '../support/start-server.js';
+
+setFlagsFromString('--expose-gc');
+const gc = runInNewContext('gc') as (options?: { readonly type: 'minor' }) => void;
 
 const scale = defineModel({
   modelName: 'Scale',
@@ -52,6 +57,25 @@ function bindModels(triton: Triton, counting?: Counting): void {
       }
     }),
   });
+}
+
+/** Bytes of each answered request that only a full collection of garbage frees. */
+async function keptBytes(handler: (request: Request) => Promise<Response>): Promise<number> {
+  const each = 150;
+  const together = 16;
+  const body = json([2, 3], 4);
+  const ask = async (): Promise<void> => {
+    for (let i = 0; i < each; i++) {
+      const answer = await handler(new Request('http://h/v2/models/Scale/infer', { method: 'POST', body }));
+      await answer.arrayBuffer();
+    }
+  };
+  gc();
+  await Promise.all(Array.from({ length: together }, ask));
+  for (let i = 0; i < 2; i++) gc({ type: 'minor' });
+  const before = process.memoryUsage().heapUsed;
+  gc();
+  return (before - process.memoryUsage().heapUsed) / (each * together);
 }
 
 interface Asked {
@@ -292,6 +316,17 @@ describe('a handler', () => {
       const answer = await handler(new Request('http://h/v2/models/Scale/infer', { method: 'POST', headers, body }));
       expect(await answer.json()).toMatchObject({ outputs: [{ data: [8, 12] }] });
     }
+  });
+
+  it('keeps no more of answered requests than Node does itself', async () => {
+    await using triton = new Triton(NO_PORTS);
+    bindModels(triton);
+    const handler = triton.fetchHandler();
+    await triton.run();
+    const bare = async (request: Request) => new Response(await request.arrayBuffer());
+    // With requests in a set, it is 5,000 to 10,000 more.
+    const limit = 1000 + (await keptBytes(bare));
+    expect(await keptBytes(handler)).toBeLessThan(limit);
   });
 
   it.each([['api'], ['/api/'], ['/'], [7]])('refuses the prefix %j', async (prefix) => {

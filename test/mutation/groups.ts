@@ -13,11 +13,14 @@ const under = (folder: string, names: string) => names.split(' ').map((name) => 
 
 export const GROUPS: Readonly<Record<string, Group>> = {
   queue: {
-    mutate: under(
-      'core/scheduler',
-      'batch-queue batch-scan answer-order deadline-heap execution-limit instance-slots linked-list queue-entry ring',
-    ),
-    tests: ['src/core/scheduler/*.test.ts'],
+    mutate: [
+      'src/linked-list.ts',
+      ...under(
+        'core/scheduler',
+        'batch-queue batch-scan answer-order deadline-heap execution-limit instance-slots queue-entry ring',
+      ),
+    ],
+    tests: ['src/linked-list.test.ts', 'src/core/scheduler/*.test.ts'],
   },
   validation: {
     mutate: under('core', 'validate-request'),

@@ -17,7 +17,7 @@ import { type Interruption, INTERRUPTIONS } from '../refusals.js';
 import type { FailureReason, InferenceStatistics } from './statistics.js';
 import { ExecutionLimit } from './execution-limit.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
-import { type Linked, LinkedList } from './linked-list.js';
+import { type Linked, LinkedList } from '../../linked-list.js';
 import { NO_TIMES, type RequestOutcomes } from './request-outcomes.js';
 import type { SchedulerLog } from './scheduler-log.js';
 import type { Scheduler } from './scheduler.js';

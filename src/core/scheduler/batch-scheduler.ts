@@ -9,7 +9,7 @@ import { type AheadRelease, BatchQueue, type Release } from './batch-queue.js';
 import type { BatchRunner, MakeScheduler, SchedulerParts } from './batch-runner.js';
 import type { Slot } from './instance-slots.js';
 import { LONGEST_TIMER } from './execution-limit.js';
-import { type Linked, LinkedList } from './linked-list.js';
+import { type Linked, LinkedList } from '../../linked-list.js';
 import type { RequestOutcomes } from './request-outcomes.js';
 import type { SchedulerLog } from './scheduler-log.js';
 import type { Scheduler } from './scheduler.js';

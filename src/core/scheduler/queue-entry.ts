@@ -1,7 +1,7 @@
 // A request that waits: its place in the line of its priority and shape.
 
 import type { CompleteQueuePolicy } from '../../model/complete-batcher.js';
-import type { LinkedList } from './linked-list.js';
+import type { LinkedList } from '../../linked-list.js';
 
 /** What the queue needs to know of a request. */
 export interface QueuedRequest {

@@ -2,7 +2,7 @@
 // its next batch is and when that is due. Pure: time is an argument.
 
 import { BatchScan, type BatchScanOptions } from './batch-scan.js';
-import { LinkedList } from './linked-list.js';
+import { LinkedList } from '../../linked-list.js';
 import { isAhead, type Lane, type Level, type QueuedRequest, type QueueEntry } from './queue-entry.js';
 
 /** Why a batch was released. */

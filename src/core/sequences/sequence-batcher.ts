@@ -7,7 +7,7 @@
 import { invalidArg, TritonError } from '../../errors.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import { Heap } from '../scheduler/heap.js';
-import { LinkedList } from '../scheduler/linked-list.js';
+import { LinkedList } from '../../linked-list.js';
 import { isSooner } from '../scheduler/queue-entry.js';
 import type { InstanceSequences, SequenceDecision } from './instance-sequences.js';
 import { LiveSequence, type SequencedRequest, type SequenceEnd, type SequenceFailure } from './live-sequence.js';

@@ -7,6 +7,7 @@ import { copyPaced } from '../../pacing/paced-bytes.js';
 import { Pace, type PacedWork } from '../../pacing/paced-work.js';
 import { startPaced } from '../../pacing/paced-workers.js';
 import type { ByteBudget, ByteShare, HeldRequest, ShareOwner } from '../../sockets/byte-budget.js';
+import type { Linked } from '../../linked-list.js';
 import type { MountedRequest } from './mounted-request.js';
 
 /** Smaller answers are sent without asking whether there is room for them. */
@@ -20,7 +21,10 @@ const ALIGNED_BYTES = 8;
 /** A client that moved nothing for so long makes room for others. */
 const STALLED_MILLISECONDS = 5000;
 
-export abstract class MountedExchange implements HttpExchange, HeldRequest, ShareOwner {
+export abstract class MountedExchange implements HttpExchange, HeldRequest, ShareOwner, Linked<MountedExchange> {
+  /** Of the frontend's list. */
+  previous: MountedExchange | undefined;
+  next: MountedExchange | undefined;
   readonly request: MountedRequest;
   readonly largestBody: number;
   begun = false;

@@ -5,6 +5,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { TritonError } from '../../errors.js';
 import type { Logger } from '../../observability/logger.js';
 import type { ByteBudget } from '../../sockets/byte-budget.js';
+import { LinkedList } from '../../linked-list.js';
 import { WriteTurn } from '../../sockets/write-turn.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
 import type { Frontend } from '../frontend.js';
@@ -26,7 +27,8 @@ export interface MountedFrontendOptions {
 export class MountedFrontend implements Frontend {
   readonly name = 'mounted HTTPService';
   readonly #options: MountedFrontendOptions;
-  readonly #underWay = new Set<MountedExchange>();
+  readonly #underWay = new LinkedList<MountedExchange>();
+  #count = 0;
   /** The latest request of each connection. */
   readonly #requests = new WeakMap<object, MountedRequest>();
   readonly #turn = new WriteTurn();
@@ -71,14 +73,15 @@ export class MountedFrontend implements Frontend {
   }
 
   #serve(exchange: MountedExchange): void {
-    this.#underWay.add(exchange);
+    this.#underWay.push(exchange);
+    this.#count++;
     if (this.#drains) answerError(exchange, new TritonError('UNAVAILABLE', 'Server exiting'));
     else serveWith(this.#options.service, this.#options, exchange);
   }
 
   #done(exchange: MountedExchange): void {
-    this.#underWay.delete(exchange);
-    if (this.#underWay.size === 0) this.#settled?.();
+    this.#underWay.remove(exchange);
+    if (--this.#count === 0) this.#settled?.();
   }
 
   /** The other server closes its connections. */
@@ -91,20 +94,21 @@ export class MountedFrontend implements Frontend {
 
   /** Requests under way. The connections belong to the other server. */
   get underWay(): number {
-    return this.#underWay.size;
+    return this.#count;
   }
 
   get connections(): number {
-    return this.#underWay.size;
+    return this.#count;
   }
 
   settled(): Promise<void> {
-    if (this.#underWay.size === 0) return Promise.resolve();
+    if (this.#count === 0) return Promise.resolve();
     return new Promise((resolve) => (this.#settled = resolve));
   }
 
   async close(): Promise<void> {
     this.#drains = true;
-    for (const exchange of this.#underWay) exchange.close();
+    // Each leaves the list as it closes.
+    while (this.#underWay.first !== undefined) this.#underWay.first.close();
   }
 }

@@ -1,5 +1,5 @@
 // A doubly linked list whose items carry the links. An item can leave from the middle at no cost, and leaves nothing
-// behind. Queues need this, because their requests are cancelled and expire.
+// behind: V8 keeps the old tables of a set that changes all the time, with their contents, until it marks the heap.
 
 /** The links of an item of a {@link LinkedList}. An item is in one list at a time. */
 export interface Linked<T> {
@@ -11,6 +11,15 @@ export class LinkedList<T extends Linked<T>> {
   /** Only the list sets it. */
   first: T | undefined;
   #last: T | undefined;
+
+  /** From the first to the last. Meanwhile only the current item may leave the list. */
+  *[Symbol.iterator](): Generator<T, void, undefined> {
+    for (let item = this.first; item !== undefined;) {
+      const { next } = item;
+      yield item;
+      item = next;
+    }
+  }
 
   /** Appends an item that is in no list. */
   push(item: T): void {
