@@ -46,6 +46,7 @@ const GOALS: readonly (readonly [id: string, one: ServerName, other: ServerName,
   ['route', 'route-inline', 'infer-inline', 1],
   ['mounted', 'route-mounted', 'route-inline', 0.9],
   ['mounted', 'infer-mounted', 'infer-inline', 0.9],
+  ['mounted', 'route-mounted', 'by-hand', 0.9],
   ['fastapi', 'route', 'fastapi', 5],
   ['litserve', 'route', 'litserve', 5],
 ];
