@@ -45,6 +45,8 @@ export class MountedFrontend implements Frontend {
   }
 
   serveNode(incoming: IncomingMessage, response: ServerResponse, target: string): void {
+    // The client left while the application did something else. No event comes any more that would end the request.
+    if (response.destroyed) return;
     const request = this.#requestOf(incoming, target);
     const exchange: NodeExchange = new NodeExchange(
       { incoming, response, request, turn: this.#turn },
@@ -65,6 +67,7 @@ export class MountedFrontend implements Frontend {
   }
 
   serveFetch(request: Request, target: string): Promise<Response> {
+    if (request.signal.aborted) return Promise.reject(request.signal.reason as Error);
     const exchange: FetchExchange = new FetchExchange(request, target, this.#options.budget, () =>
       this.#done(exchange),
     );
