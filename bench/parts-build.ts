@@ -82,6 +82,7 @@ interface Modules {
       binaryOutputs: object,
     ) => Paced<{ readonly parts: readonly Uint8Array[]; readonly contentLength: number }>;
   };
+  'protocol/http/known-requests.js': { readonly KnownRequests: new () => object };
   'core/inference-server.js': {
     readonly InferenceServer: new (options: object) => Engine;
   };
