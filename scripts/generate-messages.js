@@ -19,6 +19,8 @@ const TARGET = `${ROOT}src/protocol/protobuf/generated`;
 const HEADER = '// Written by scripts/generate-messages.js from proto/.';
 /** Health is answered by hand, and both versions of reflection have the same messages. */
 const WITHOUT_TYPES = ['health', 'reflection_v1alpha'];
+/** Of a model's configuration, the messages whose members code reads. It only converts the others from one form to another. */
+const READ_OF_CONFIG = ['ModelConfig', 'ModelInput', 'ModelOutput', 'ModelTransactionPolicy'];
 
 /** @type {Readonly<Partial<Record<ScalarType, readonly [name: string, type: string]>>>} */
 const SCALARS = {
@@ -46,6 +48,11 @@ function nameOf(type) {
   return type.typeName.slice(prefix.length + 1).replaceAll('.', '_');
 }
 
+/** Whether a message has a type of its own. @param {DescMessage} message */
+function isRead(message) {
+  return message.file.name !== 'model_config' || READ_OF_CONFIG.includes(nameOf(message));
+}
+
 /** @param {DescMessage} message @returns {DescMessage[]} with those nested in it, in front of it */
 function withNested(message) {
   return [...message.nestedMessages.flatMap(withNested), message];
@@ -66,7 +73,8 @@ function kindOf(field) {
   const reference = field.message ?? field.enum;
   if (reference === undefined) return scalarOf(field.scalar);
   const place = String(referencesOf(field.parent).indexOf(reference));
-  return [place, field.enum === undefined ? nameOf(reference) : 'number'];
+  if (field.message === undefined) return [place, 'number'];
+  return [place, isRead(field.message) ? nameOf(field.message) : 'object'];
 }
 
 /** @param {DescField} field */
@@ -112,9 +120,12 @@ function messageText(message) {
   const references = referencesOf(message);
   const later = references.length === 0 ? '' : `, () => [${references.map(nameOf).join(', ')}]`;
   const table = rows.length === 0 ? `''` : `\`\n${rows.join('\n')}\``;
+  const type = isRead(message) ? name : 'object';
+  const declaration =
+    types.length === 0 ? [`export type ${name} = object;`] : [`export interface ${name} {`, ...types, '}'];
   return [
-    ...(types.length === 0 ? [`export type ${name} = object;`] : [`export interface ${name} {`, ...types, '}']),
-    `export const ${name}: MessageType<${name}> = /*@__PURE__*/ message('${message.typeName}', ${table}${later});`,
+    ...(isRead(message) ? declaration : []),
+    `export const ${name}: MessageType<${type}> = /*@__PURE__*/ message('${message.typeName}', ${table}${later});`,
   ].join('\n');
 }
 

@@ -209,7 +209,10 @@ export class Triton {
     await this.#life.pollFolders();
   }
 
-  /** True while the server runs and every model is ready: loaded, with an instance that takes requests. */
+  /**
+   * True while the server runs and every model that was bound here is ready: loaded, with an instance that takes requests. Models
+   * that other processes bind count for `/v2/health/ready` alone.
+   */
   get isReady(): boolean {
     return this.#life.isReady;
   }

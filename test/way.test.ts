@@ -15,8 +15,8 @@ interface Way {
 }
 
 const CEILINGS: Readonly<Record<string, Way>> = {
-  http: { modules: 66, functions: 290, calls: 359 },
-  json: { modules: 72, functions: 339, calls: 454 },
+  http: { modules: 66, functions: 285, calls: 357 },
+  json: { modules: 72, functions: 333, calls: 451 },
   grpc: { modules: 79, functions: 318, calls: 423 },
 };
 

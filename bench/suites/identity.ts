@@ -7,7 +7,7 @@ import { chosen } from '../chosen.js';
 import type { Comparison, Measured } from '../comparison.js';
 import { errorsOf, formatComparison, medianOf, ratioToFloor } from '../comparison.js';
 import { FLOOR_BINARY_PATH, FLOOR_JSON_PATH } from '../floor/floor-paths.js';
-import { formatGoals, goalFor, type Goal } from '../goals.js';
+import { formatGoals, type Goal, goalFor, WIRE_TITLES } from '../goals.js';
 import * as wire from '../identity-wire.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { Participant } from '../interleaved.js';
@@ -23,12 +23,6 @@ type ServerName = (typeof SERVERS)[number];
 
 const WIRES = ['http-json', 'http-binary', 'grpc'] as const;
 type Wire = (typeof WIRES)[number];
-
-const WIRE_TITLES: Readonly<Record<Wire, string>> = {
-  'http-json': 'HTTP JSON',
-  'http-binary': 'HTTP binary',
-  grpc: 'gRPC',
-};
 
 interface Shape {
   readonly connections: number;

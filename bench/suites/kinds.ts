@@ -5,7 +5,7 @@ import { askedGrpc, askedHttp } from '../asked-targets.js';
 import type { BenchProcess } from '../bench-process.js';
 import { chosen } from '../chosen.js';
 import { type Comparison, errorsOf, formatComparison, ratioToFloor } from '../comparison.js';
-import { formatGoals, goalFor, type Goal } from '../goals.js';
+import { formatGoals, type Goal, goalFor, WIRE_TITLES } from '../goals.js';
 import { measureInterleaved } from '../interleaved.js';
 import { checkKind, grpcRequestsOf, httpRequestsOf, type Kind } from '../kinds-wire.js';
 import type { LoadTarget } from '../load/load-run.js';
@@ -14,7 +14,6 @@ import type { SuiteOptions, SuiteResult } from '../suite.js';
 
 const WIRES = ['http-binary', 'grpc'] as const;
 type Wire = (typeof WIRES)[number];
-const WIRE_TITLES: Readonly<Record<Wire, string>> = { 'http-binary': 'HTTP binary', grpc: 'gRPC' };
 
 const MODES = ['thread', 'inline'] as const;
 

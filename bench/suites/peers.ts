@@ -6,7 +6,7 @@ import { askedGrpc, askedHttp } from '../asked-targets.js';
 import { chosen } from '../chosen.js';
 import { errorsOf, formatComparison } from '../comparison.js';
 import type { Comparison, Measured } from '../comparison.js';
-import { formatGoals } from '../goals.js';
+import { formatGoals, WIRE_TITLES } from '../goals.js';
 import { measureInterleaved } from '../interleaved.js';
 import type { MeasuredProcess, Participant } from '../interleaved.js';
 import type { LoadTarget } from '../load/load-run.js';
@@ -20,11 +20,6 @@ import { REQUESTS } from '../tensor-wire.js';
 
 const WIRES = ['http-binary', 'grpc', 'http-json'] as const;
 type Wire = (typeof WIRES)[number];
-const WIRE_TITLES: Readonly<Record<Wire, string>> = {
-  'http-binary': 'HTTP binary',
-  grpc: 'gRPC',
-  'http-json': 'HTTP JSON',
-};
 const CONNECTIONS = [1, 16] as const;
 
 interface Server {

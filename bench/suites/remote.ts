@@ -3,18 +3,16 @@
 import { addSubTarget } from '../add-sub-target.js';
 import { chosen } from '../chosen.js';
 import { type Comparison, errorsOf, formatComparison, ratioToFloor } from '../comparison.js';
-import { formatGoals, type Goal } from '../goals.js';
+import { formatGoals, type Goal, goalFor, WIRE_TITLES } from '../goals.js';
 import { measureInterleaved, type Participant } from '../interleaved.js';
 import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 
 const WIRES = ['http-binary', 'grpc'] as const;
 type Wire = (typeof WIRES)[number];
-const WIRE_TITLES: Readonly<Record<Wire, string>> = { 'http-binary': 'HTTP binary', grpc: 'gRPC' };
 
-/** The connections that the goal is for, and how much of the rate of a thread is to be reached. */
+/** The connections that the goal is for. */
 const GOAL_CONNECTIONS = 16;
-const LEAST = 0.7;
 const TOKEN = 'of the benchmark';
 
 export async function runRemote(options: SuiteOptions): Promise<SuiteResult> {
@@ -53,11 +51,6 @@ export async function runRemote(options: SuiteOptions): Promise<SuiteResult> {
 }
 
 function goalOf(comparison: Comparison, wire: Wire): Goal {
-  return {
-    id: 'remote',
-    what: `${WIRE_TITLES[wire]}, ${GOAL_CONNECTIONS} connections: req/s of an instance in another process x that of one in a thread`,
-    got: ratioToFloor(comparison, comparison.measured[1]!, 'requestsPerSecond').median,
-    bound: 'at least',
-    target: LEAST,
-  };
+  const what = `${WIRE_TITLES[wire]}, ${GOAL_CONNECTIONS} connections: req/s of an instance in another process x that of one in a thread`;
+  return goalFor('remote', what, ratioToFloor(comparison, comparison.measured[1]!, 'requestsPerSecond').median);
 }

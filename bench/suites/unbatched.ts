@@ -3,14 +3,13 @@
 import { addSubTarget } from '../add-sub-target.js';
 import { chosen } from '../chosen.js';
 import { type Comparison, errorsOf, formatComparison, ratioToFloor } from '../comparison.js';
-import { formatGoals, goalFor, type Goal } from '../goals.js';
+import { formatGoals, type Goal, goalFor, WIRE_TITLES } from '../goals.js';
 import { measureInterleaved, type Participant } from '../interleaved.js';
 import { StartedProcesses } from '../started-processes.js';
 import type { SuiteOptions, SuiteResult } from '../suite.js';
 
 const WIRES = ['http-binary', 'grpc'] as const;
 type Wire = (typeof WIRES)[number];
-const WIRE_TITLES: Readonly<Record<Wire, string>> = { 'http-binary': 'HTTP binary', grpc: 'gRPC' };
 
 const MODES = ['thread', 'inline'] as const;
 type Mode = (typeof MODES)[number];

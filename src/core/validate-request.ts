@@ -53,8 +53,7 @@ function checkRequestedOutputs(request: ModelInferRequest, { name, outputs }: Co
   const requested = request.outputs;
   const declared = outputs.length <= FEW ? undefined : new Set(outputs.map((output) => output.name));
   for (const asked of requested) {
-    let isDeclared = declared?.has(asked) === true;
-    if (declared === undefined) for (const output of outputs) isDeclared ||= output.name === asked;
+    const isDeclared = declared === undefined ? outputs.some((output) => output.name === asked) : declared.has(asked);
     if (!isDeclared) throw invalidArg(`unexpected inference output '${asked}' for model '${name}'`);
   }
 }

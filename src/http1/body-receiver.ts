@@ -170,9 +170,9 @@ export class BodyReceiver {
   }
 
   #finish(exchange: Exchange): void {
+    this.exchange = undefined;
     // The memory belongs to the body from now on.
-    this.#memory = undefined;
-    this.stop();
+    this.#memory = this.#direct = undefined;
     exchange.plan = undefined;
     exchange.isReceived = true;
   }

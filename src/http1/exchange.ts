@@ -130,7 +130,7 @@ export class Exchange implements HttpExchange, HeldRequest {
     let bytes = 0;
     for (let i = 0; i < body.length; i++) bytes += body[i]!.length;
     // What the request holds is of no use any more when its whole answer is here.
-    if (this.heldBytes > 0) this.#release();
+    if (this.heldBytes > 0) this.#connection.share?.hold(this, 0);
     if (bytes >= SMALLEST_ASKED && !this.#connection.admitsAnswer(bytes)) {
       answerFault(this, NO_ROOM_FOR_ANSWER);
       return;
@@ -175,7 +175,7 @@ export class Exchange implements HttpExchange, HeldRequest {
 
   /** The client hung up. */
   abort(): void {
-    if (this.heldBytes > 0) this.#release();
+    if (this.heldBytes > 0) this.#connection.share?.hold(this, 0);
     this.aborted = true;
     this.plan = undefined;
     this.#queue = undefined;
@@ -269,7 +269,7 @@ export class Exchange implements HttpExchange, HeldRequest {
   #end(): void {
     if (this.#isChunked) this.#sendText(LAST_CHUNK);
     this.ended = true;
-    if (this.heldBytes > 0) this.#release();
+    if (this.heldBytes > 0) this.#connection.share?.hold(this, 0);
     this.#onAbort = undefined;
     this.#connection.answerEnded(this);
   }
@@ -283,10 +283,6 @@ export class Exchange implements HttpExchange, HeldRequest {
     (this.#queue ??= []).push(part);
     this.queuedBytes += part.length;
     this.#connection.queued(part.length);
-  }
-
-  #release(): void {
-    this.#connection.share?.hold(this, 0);
   }
 }
 

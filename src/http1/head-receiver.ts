@@ -14,7 +14,8 @@ export class HeadReceiver<Head extends MessageHead> {
   readonly #reader: HeadReader<Head>;
   readonly #skipsEmptyLines: boolean;
   #last: Head | undefined;
-  /** The beginning of a head. */
+  /** Whether a head has begun to come. */
+  isPartial = false;
   #partial: Buffer | undefined;
   #partialBytes = 0;
   #hasCarriageReturn = false;
@@ -27,11 +28,6 @@ export class HeadReceiver<Head extends MessageHead> {
     this.#skipsEmptyLines = skipsEmptyLines;
   }
 
-  /** Whether a head has begun to come. */
-  get isPartial(): boolean {
-    return this.#partial !== undefined;
-  }
-
   /** What keeping it costs. */
   get heldBytes(): number {
     return this.#partial?.length ?? 0;
@@ -39,6 +35,7 @@ export class HeadReceiver<Head extends MessageHead> {
 
   /** The received part of a head is of no interest. */
   stop(): void {
+    this.isPartial = false;
     this.#partial = undefined;
     this.#partialBytes = 0;
   }
@@ -82,6 +79,7 @@ export class HeadReceiver<Head extends MessageHead> {
   }
 
   #keep(bytes: Buffer, start: number, end: number): void {
+    this.isPartial = true;
     const size = this.#partialBytes + end - start;
     const { length } = (this.#partial ??= Buffer.allocUnsafeSlow(Math.max(SMALLEST_PARTIAL, 2 * size)));
     if (size > length) {

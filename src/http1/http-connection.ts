@@ -384,7 +384,8 @@ export class HttpConnection implements ExchangeConnection {
     const hadBegun = heads.isPartial;
     const head = heads.receive(bytes, start, end);
     if (!hadBegun && (head !== undefined || heads.isPartial)) this.#since = this.#clock.now;
-    if (!this.#holdPartialHead()) this.#fail(NO_ROOM);
+    // A head that comes in one piece is not held.
+    if ((hadBegun || heads.isPartial) && !this.#holdPartialHead()) this.#fail(NO_ROOM);
     else if (head === undefined) return heads.end;
     else if ('status' in head) this.#fail(head);
     else this.#begin(head, end - heads.end);

@@ -101,7 +101,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
     this.flush();
     this.#share?.unread(connection.unreadBytes);
     if (connection.isFinished && this.#output.bytes === 0) this.#end();
-    else this.#readOrWait();
+    else if (!connection.onlyReads || !this.#isReading || this.#isWatched) this.#readOrWait();
     if (this.#isDraining) this.#closeLater(performance.now());
   }
 

@@ -35,7 +35,8 @@ export class Sender implements StreamSender {
   sentBytes = 0;
   /** Of frames that the protocol asked for since the socket became congested: a peer that does not read causes them. */
   unreadControlBytes = 0;
-  #isCongested = false;
+  /** The socket has more than it takes at the moment. */
+  isCongested = false;
   #window = DEFAULT_WINDOW;
   /** Of new streams. */
   initialWindow = INITIAL_SETTINGS.initialWindowSize;
@@ -61,16 +62,6 @@ export class Sender implements StreamSender {
   /** The number of these frames that carry more than a crumb. */
   get worthwhileFrames(): number {
     return this.#writer.worthwhileFrames;
-  }
-
-  /** The socket has more than it takes at the moment. */
-  get isCongested(): boolean {
-    return this.#isCongested;
-  }
-
-  set isCongested(isCongested: boolean) {
-    this.#isCongested = isCongested;
-    if (!isCongested) this.unreadControlBytes = 0;
   }
 
   sendHeaders(stream: StreamState, headers: OutgoingHeaders, endsStream: boolean): void {
@@ -104,7 +95,8 @@ export class Sender implements StreamSender {
   /** The data as one frame when it fits and can go now. */
   sendMessage(stream: StreamState, message: WholeMessage): void {
     const { head, data, bytes, trailers } = message;
-    const canGoNow = stream.queue === undefined && this.#isFree() && bytes <= this.#allowance(stream);
+    const isAllowed = bytes <= this.#window && bytes <= stream.sendWindow;
+    const canGoNow = stream.queue === undefined && isAllowed && this.#isFree();
     if (canGoNow && this.#writer.message(stream.id, message)) {
       stream.headersAreSent = true;
       this.#take(stream, bytes);
@@ -125,7 +117,8 @@ export class Sender implements StreamSender {
 
   /** Moves queued data into the output, as much as may go now. */
   fill(): void {
-    while (!this.#isCongested) {
+    if (!this.isCongested) this.unreadControlBytes = 0;
+    while (!this.isCongested) {
       // Streams that waited for the window come before others.
       const stream = (this.#window > 0 ? this.#blocked.first : undefined) ?? this.#ready.first;
       if (stream === undefined || this.output.bytes >= MOST_OUTPUT) return;
@@ -177,13 +170,13 @@ export class Sender implements StreamSender {
   }
 
   #countControl(bytes: number): void {
-    if (this.#isCongested) this.unreadControlBytes += FRAME_HEAD_BYTES + bytes;
+    if (this.isCongested) this.unreadControlBytes += FRAME_HEAD_BYTES + bytes;
   }
 
   /** Nobody waits, and the socket takes more. */
   #isFree(): boolean {
     return (
-      !this.#isCongested &&
+      !this.isCongested &&
       this.#ready.first === undefined &&
       this.#blocked.first === undefined &&
       this.output.bytes < MOST_OUTPUT

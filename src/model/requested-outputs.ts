@@ -22,9 +22,7 @@ export function requestedByAny(requests: readonly InferenceRequest[], config: De
   if (requests.length === 0) return requestedNames([], config);
   const first = namesOf(requests[0]!, config);
   // As a rule every request asks for all outputs.
-  let isSame = true;
-  for (let i = 1; i < requests.length; i++) isSame &&= namesOf(requests[i]!, config) === first;
-  if (isSame) return first;
+  if (requests.every((request) => namesOf(request, config) === first)) return first;
   return requestedNames([...new Set(requests.flatMap((request) => [...namesOf(request, config)]))], config);
 }
 

@@ -122,7 +122,9 @@ const WORKERS = new PacedWorkers({
 });
 
 /** {@link PacedWorkers.start} in this thread. */
-export const startPaced = WORKERS.start.bind(WORKERS) as PacedWorkers['start'];
+export function startPaced<T>(work: PacedWork<T>, end: PacedEnd<T>): PacedRun | undefined {
+  return WORKERS.start(work, end);
+}
 
 /** The same with a promise of the result. A promise that nobody awaits may reject without harm. */
 export function pacedPromise<T>(work: PacedWork<T>): Promise<T> {

@@ -20,44 +20,20 @@ export const ModelQueuePolicy_TimeoutAction: Enumeration = /*@__PURE__*/ enumera
 
 export const ModelSequenceBatching_Control_Kind: Enumeration = /*@__PURE__*/ enumeration('inference.ModelSequenceBatching.Control.Kind', 'CONTROL_SEQUENCE_START 0, CONTROL_SEQUENCE_READY 1, CONTROL_SEQUENCE_END 2, CONTROL_SEQUENCE_CORRID 3');
 
-export interface ModelRateLimiter_Resource {
-  readonly name: string;
-  readonly global: boolean;
-  readonly count: number;
-}
-export const ModelRateLimiter_Resource: MessageType<ModelRateLimiter_Resource> = /*@__PURE__*/ message('inference.ModelRateLimiter.Resource', `
+export const ModelRateLimiter_Resource: MessageType<object> = /*@__PURE__*/ message('inference.ModelRateLimiter.Resource', `
 name 1 string
 global 2 bool
 count 3 uint32`);
 
-export interface ModelRateLimiter {
-  readonly resources: readonly ModelRateLimiter_Resource[];
-  readonly priority: number;
-}
-export const ModelRateLimiter: MessageType<ModelRateLimiter> = /*@__PURE__*/ message('inference.ModelRateLimiter', `
+export const ModelRateLimiter: MessageType<object> = /*@__PURE__*/ message('inference.ModelRateLimiter', `
 resources 1 * 0
 priority 2 uint32`, () => [ModelRateLimiter_Resource]);
 
-export interface ModelInstanceGroup_SecondaryDevice {
-  readonly kind: number;
-  readonly deviceId: bigint;
-}
-export const ModelInstanceGroup_SecondaryDevice: MessageType<ModelInstanceGroup_SecondaryDevice> = /*@__PURE__*/ message('inference.ModelInstanceGroup.SecondaryDevice', `
+export const ModelInstanceGroup_SecondaryDevice: MessageType<object> = /*@__PURE__*/ message('inference.ModelInstanceGroup.SecondaryDevice', `
 kind 1 0
 device_id 2 int64`, () => [ModelInstanceGroup_SecondaryDevice_SecondaryDeviceKind]);
 
-export interface ModelInstanceGroup {
-  readonly name: string;
-  readonly kind: number;
-  readonly count: number;
-  readonly rateLimiter: ModelRateLimiter | undefined;
-  readonly gpus: readonly number[];
-  readonly secondaryDevices: readonly ModelInstanceGroup_SecondaryDevice[];
-  readonly profile: readonly string[];
-  readonly passive: boolean;
-  readonly hostPolicy: string;
-}
-export const ModelInstanceGroup: MessageType<ModelInstanceGroup> = /*@__PURE__*/ message('inference.ModelInstanceGroup', `
+export const ModelInstanceGroup: MessageType<object> = /*@__PURE__*/ message('inference.ModelInstanceGroup', `
 name 1 string
 kind 4 0
 count 2 int32
@@ -68,10 +44,7 @@ profile 5 * string
 passive 7 bool
 host_policy 9 string`, () => [ModelInstanceGroup_Kind, ModelRateLimiter, ModelInstanceGroup_SecondaryDevice]);
 
-export interface ModelTensorReshape {
-  readonly shape: readonly bigint[];
-}
-export const ModelTensorReshape: MessageType<ModelTensorReshape> = /*@__PURE__*/ message('inference.ModelTensorReshape', `
+export const ModelTensorReshape: MessageType<object> = /*@__PURE__*/ message('inference.ModelTensorReshape', `
 shape 1 * int64`);
 
 export interface ModelInput {
@@ -79,7 +52,7 @@ export interface ModelInput {
   readonly dataType: number;
   readonly format: number;
   readonly dims: readonly bigint[];
-  readonly reshape: ModelTensorReshape | undefined;
+  readonly reshape: object | undefined;
   readonly isShapeTensor: boolean;
   readonly allowRaggedBatch: boolean;
   readonly optional: boolean;
@@ -100,7 +73,7 @@ export interface ModelOutput {
   readonly name: string;
   readonly dataType: number;
   readonly dims: readonly bigint[];
-  readonly reshape: ModelTensorReshape | undefined;
+  readonly reshape: object | undefined;
   readonly labelFilename: string;
   readonly isShapeTensor: boolean;
   readonly isNonLinearFormatIo: boolean;
@@ -114,131 +87,64 @@ label_filename 4 string
 is_shape_tensor 6 bool
 is_non_linear_format_io 7 bool`, () => [DataType, ModelTensorReshape]);
 
-export interface BatchInput {
-  readonly kind: number;
-  readonly targetName: readonly string[];
-  readonly dataType: number;
-  readonly sourceInput: readonly string[];
-}
-export const BatchInput: MessageType<BatchInput> = /*@__PURE__*/ message('inference.BatchInput', `
+export const BatchInput: MessageType<object> = /*@__PURE__*/ message('inference.BatchInput', `
 kind 1 0
 target_name 2 * string
 data_type 3 1
 source_input 4 * string`, () => [BatchInput_Kind, DataType]);
 
-export interface BatchOutput {
-  readonly targetName: readonly string[];
-  readonly kind: number;
-  readonly sourceInput: readonly string[];
-}
-export const BatchOutput: MessageType<BatchOutput> = /*@__PURE__*/ message('inference.BatchOutput', `
+export const BatchOutput: MessageType<object> = /*@__PURE__*/ message('inference.BatchOutput', `
 target_name 1 * string
 kind 2 0
 source_input 3 * string`, () => [BatchOutput_Kind]);
 
-export interface ModelVersionPolicy_Latest {
-  readonly numVersions: number;
-}
-export const ModelVersionPolicy_Latest: MessageType<ModelVersionPolicy_Latest> = /*@__PURE__*/ message('inference.ModelVersionPolicy.Latest', `
+export const ModelVersionPolicy_Latest: MessageType<object> = /*@__PURE__*/ message('inference.ModelVersionPolicy.Latest', `
 num_versions 1 uint32`);
 
-export type ModelVersionPolicy_All = object;
-export const ModelVersionPolicy_All: MessageType<ModelVersionPolicy_All> = /*@__PURE__*/ message('inference.ModelVersionPolicy.All', '');
+export const ModelVersionPolicy_All: MessageType<object> = /*@__PURE__*/ message('inference.ModelVersionPolicy.All', '');
 
-export interface ModelVersionPolicy_Specific {
-  readonly versions: readonly bigint[];
-}
-export const ModelVersionPolicy_Specific: MessageType<ModelVersionPolicy_Specific> = /*@__PURE__*/ message('inference.ModelVersionPolicy.Specific', `
+export const ModelVersionPolicy_Specific: MessageType<object> = /*@__PURE__*/ message('inference.ModelVersionPolicy.Specific', `
 versions 1 * int64`);
 
-export interface ModelVersionPolicy {
-  readonly policyChoice:
-    | { readonly case: 'latest'; readonly value: ModelVersionPolicy_Latest }
-    | { readonly case: 'all'; readonly value: ModelVersionPolicy_All }
-    | { readonly case: 'specific'; readonly value: ModelVersionPolicy_Specific }
-    | { readonly case: undefined; readonly value?: undefined };
-}
-export const ModelVersionPolicy: MessageType<ModelVersionPolicy> = /*@__PURE__*/ message('inference.ModelVersionPolicy', `
+export const ModelVersionPolicy: MessageType<object> = /*@__PURE__*/ message('inference.ModelVersionPolicy', `
 oneof policy_choice
  latest 1 0
  all 2 1
  specific 3 2`, () => [ModelVersionPolicy_Latest, ModelVersionPolicy_All, ModelVersionPolicy_Specific]);
 
-export interface ModelOptimizationPolicy_Graph {
-  readonly level: number;
-}
-export const ModelOptimizationPolicy_Graph: MessageType<ModelOptimizationPolicy_Graph> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Graph', `
+export const ModelOptimizationPolicy_Graph: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Graph', `
 level 1 int32`);
 
-export interface ModelOptimizationPolicy_Cuda_GraphSpec_Shape {
-  readonly dim: readonly bigint[];
-}
-export const ModelOptimizationPolicy_Cuda_GraphSpec_Shape: MessageType<ModelOptimizationPolicy_Cuda_GraphSpec_Shape> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape', `
+export const ModelOptimizationPolicy_Cuda_GraphSpec_Shape: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec.Shape', `
 dim 1 * int64`);
 
-export interface ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound {
-  readonly batchSize: number;
-  readonly input: Readonly<Record<string, ModelOptimizationPolicy_Cuda_GraphSpec_Shape>>;
-}
-export const ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound: MessageType<ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec.LowerBound', `
+export const ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec.LowerBound', `
 batch_size 1 int32
 input 2 map:string 0`, () => [ModelOptimizationPolicy_Cuda_GraphSpec_Shape]);
 
-export interface ModelOptimizationPolicy_Cuda_GraphSpec {
-  readonly batchSize: number;
-  readonly input: Readonly<Record<string, ModelOptimizationPolicy_Cuda_GraphSpec_Shape>>;
-  readonly graphLowerBound: ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound | undefined;
-}
-export const ModelOptimizationPolicy_Cuda_GraphSpec: MessageType<ModelOptimizationPolicy_Cuda_GraphSpec> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec', `
+export const ModelOptimizationPolicy_Cuda_GraphSpec: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda.GraphSpec', `
 batch_size 1 int32
 input 2 map:string 0
 graph_lower_bound 3 1`, () => [ModelOptimizationPolicy_Cuda_GraphSpec_Shape, ModelOptimizationPolicy_Cuda_GraphSpec_LowerBound]);
 
-export interface ModelOptimizationPolicy_Cuda {
-  readonly graphs: boolean;
-  readonly busyWaitEvents: boolean;
-  readonly graphSpec: readonly ModelOptimizationPolicy_Cuda_GraphSpec[];
-  readonly outputCopyStream: boolean;
-}
-export const ModelOptimizationPolicy_Cuda: MessageType<ModelOptimizationPolicy_Cuda> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda', `
+export const ModelOptimizationPolicy_Cuda: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.Cuda', `
 graphs 1 bool
 busy_wait_events 2 bool
 graph_spec 3 * 0
 output_copy_stream 4 bool`, () => [ModelOptimizationPolicy_Cuda_GraphSpec]);
 
-export interface ModelOptimizationPolicy_ExecutionAccelerators_Accelerator {
-  readonly name: string;
-  readonly parameters: Readonly<Record<string, string>>;
-}
-export const ModelOptimizationPolicy_ExecutionAccelerators_Accelerator: MessageType<ModelOptimizationPolicy_ExecutionAccelerators_Accelerator> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.ExecutionAccelerators.Accelerator', `
+export const ModelOptimizationPolicy_ExecutionAccelerators_Accelerator: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.ExecutionAccelerators.Accelerator', `
 name 1 string
 parameters 2 map:string string`);
 
-export interface ModelOptimizationPolicy_ExecutionAccelerators {
-  readonly gpuExecutionAccelerator: readonly ModelOptimizationPolicy_ExecutionAccelerators_Accelerator[];
-  readonly cpuExecutionAccelerator: readonly ModelOptimizationPolicy_ExecutionAccelerators_Accelerator[];
-}
-export const ModelOptimizationPolicy_ExecutionAccelerators: MessageType<ModelOptimizationPolicy_ExecutionAccelerators> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.ExecutionAccelerators', `
+export const ModelOptimizationPolicy_ExecutionAccelerators: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.ExecutionAccelerators', `
 gpu_execution_accelerator 1 * 0
 cpu_execution_accelerator 2 * 0`, () => [ModelOptimizationPolicy_ExecutionAccelerators_Accelerator]);
 
-export interface ModelOptimizationPolicy_PinnedMemoryBuffer {
-  readonly enable: boolean;
-}
-export const ModelOptimizationPolicy_PinnedMemoryBuffer: MessageType<ModelOptimizationPolicy_PinnedMemoryBuffer> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.PinnedMemoryBuffer', `
+export const ModelOptimizationPolicy_PinnedMemoryBuffer: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy.PinnedMemoryBuffer', `
 enable 1 bool`);
 
-export interface ModelOptimizationPolicy {
-  readonly graph: ModelOptimizationPolicy_Graph | undefined;
-  readonly priority: number;
-  readonly cuda: ModelOptimizationPolicy_Cuda | undefined;
-  readonly executionAccelerators: ModelOptimizationPolicy_ExecutionAccelerators | undefined;
-  readonly inputPinnedMemory: ModelOptimizationPolicy_PinnedMemoryBuffer | undefined;
-  readonly outputPinnedMemory: ModelOptimizationPolicy_PinnedMemoryBuffer | undefined;
-  readonly gatherKernelBufferThreshold: number;
-  readonly eagerBatching: boolean;
-}
-export const ModelOptimizationPolicy: MessageType<ModelOptimizationPolicy> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy', `
+export const ModelOptimizationPolicy: MessageType<object> = /*@__PURE__*/ message('inference.ModelOptimizationPolicy', `
 graph 1 0
 priority 2 1
 cuda 3 2
@@ -248,28 +154,13 @@ output_pinned_memory 6 4
 gather_kernel_buffer_threshold 7 uint32
 eager_batching 8 bool`, () => [ModelOptimizationPolicy_Graph, ModelOptimizationPolicy_ModelPriority, ModelOptimizationPolicy_Cuda, ModelOptimizationPolicy_ExecutionAccelerators, ModelOptimizationPolicy_PinnedMemoryBuffer]);
 
-export interface ModelQueuePolicy {
-  readonly timeoutAction: number;
-  readonly defaultTimeoutMicroseconds: bigint;
-  readonly allowTimeoutOverride: boolean;
-  readonly maxQueueSize: number;
-}
-export const ModelQueuePolicy: MessageType<ModelQueuePolicy> = /*@__PURE__*/ message('inference.ModelQueuePolicy', `
+export const ModelQueuePolicy: MessageType<object> = /*@__PURE__*/ message('inference.ModelQueuePolicy', `
 timeout_action 1 0
 default_timeout_microseconds 2 uint64
 allow_timeout_override 3 bool
 max_queue_size 4 uint32`, () => [ModelQueuePolicy_TimeoutAction]);
 
-export interface ModelDynamicBatching {
-  readonly preferredBatchSize: readonly number[];
-  readonly maxQueueDelayMicroseconds: bigint;
-  readonly preserveOrdering: boolean;
-  readonly priorityLevels: bigint;
-  readonly defaultPriorityLevel: bigint;
-  readonly defaultQueuePolicy: ModelQueuePolicy | undefined;
-  readonly priorityQueuePolicy: Readonly<Record<string, ModelQueuePolicy>>;
-}
-export const ModelDynamicBatching: MessageType<ModelDynamicBatching> = /*@__PURE__*/ message('inference.ModelDynamicBatching', `
+export const ModelDynamicBatching: MessageType<object> = /*@__PURE__*/ message('inference.ModelDynamicBatching', `
 preferred_batch_size 1 * int32
 max_queue_delay_microseconds 2 uint64
 preserve_ordering 3 bool
@@ -278,38 +169,18 @@ default_priority_level 5 uint64
 default_queue_policy 6 0
 priority_queue_policy 7 map:uint64 0`, () => [ModelQueuePolicy]);
 
-export interface ModelSequenceBatching_Control {
-  readonly kind: number;
-  readonly int32FalseTrue: readonly number[];
-  readonly fp32FalseTrue: readonly number[];
-  readonly boolFalseTrue: readonly boolean[];
-  readonly dataType: number;
-}
-export const ModelSequenceBatching_Control: MessageType<ModelSequenceBatching_Control> = /*@__PURE__*/ message('inference.ModelSequenceBatching.Control', `
+export const ModelSequenceBatching_Control: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching.Control', `
 kind 1 0
 int32_false_true 2 * int32
 fp32_false_true 3 * float
 bool_false_true 5 * bool
 data_type 4 1`, () => [ModelSequenceBatching_Control_Kind, DataType]);
 
-export interface ModelSequenceBatching_ControlInput {
-  readonly name: string;
-  readonly control: readonly ModelSequenceBatching_Control[];
-}
-export const ModelSequenceBatching_ControlInput: MessageType<ModelSequenceBatching_ControlInput> = /*@__PURE__*/ message('inference.ModelSequenceBatching.ControlInput', `
+export const ModelSequenceBatching_ControlInput: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching.ControlInput', `
 name 1 string
 control 2 * 0`, () => [ModelSequenceBatching_Control]);
 
-export interface ModelSequenceBatching_InitialState {
-  readonly dataType: number;
-  readonly dims: readonly bigint[];
-  readonly stateData:
-    | { readonly case: 'zeroData'; readonly value: boolean }
-    | { readonly case: 'dataFile'; readonly value: string }
-    | { readonly case: undefined; readonly value?: undefined };
-  readonly name: string;
-}
-export const ModelSequenceBatching_InitialState: MessageType<ModelSequenceBatching_InitialState> = /*@__PURE__*/ message('inference.ModelSequenceBatching.InitialState', `
+export const ModelSequenceBatching_InitialState: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching.InitialState', `
 data_type 1 0
 dims 2 * int64
 oneof state_data
@@ -317,16 +188,7 @@ oneof state_data
  data_file 4 string
 name 5 string`, () => [DataType]);
 
-export interface ModelSequenceBatching_State {
-  readonly inputName: string;
-  readonly outputName: string;
-  readonly dataType: number;
-  readonly dims: readonly bigint[];
-  readonly initialState: readonly ModelSequenceBatching_InitialState[];
-  readonly useSameBufferForInputOutput: boolean;
-  readonly useGrowableMemory: boolean;
-}
-export const ModelSequenceBatching_State: MessageType<ModelSequenceBatching_State> = /*@__PURE__*/ message('inference.ModelSequenceBatching.State', `
+export const ModelSequenceBatching_State: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching.State', `
 input_name 1 string
 output_name 2 string
 data_type 3 0
@@ -335,37 +197,17 @@ initial_state 5 * 1
 use_same_buffer_for_input_output 6 bool
 use_growable_memory 7 bool`, () => [DataType, ModelSequenceBatching_InitialState]);
 
-export interface ModelSequenceBatching_StrategyDirect {
-  readonly maxQueueDelayMicroseconds: bigint;
-  readonly minimumSlotUtilization: number;
-}
-export const ModelSequenceBatching_StrategyDirect: MessageType<ModelSequenceBatching_StrategyDirect> = /*@__PURE__*/ message('inference.ModelSequenceBatching.StrategyDirect', `
+export const ModelSequenceBatching_StrategyDirect: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching.StrategyDirect', `
 max_queue_delay_microseconds 1 uint64
 minimum_slot_utilization 2 float`);
 
-export interface ModelSequenceBatching_StrategyOldest {
-  readonly maxCandidateSequences: number;
-  readonly preferredBatchSize: readonly number[];
-  readonly maxQueueDelayMicroseconds: bigint;
-  readonly preserveOrdering: boolean;
-}
-export const ModelSequenceBatching_StrategyOldest: MessageType<ModelSequenceBatching_StrategyOldest> = /*@__PURE__*/ message('inference.ModelSequenceBatching.StrategyOldest', `
+export const ModelSequenceBatching_StrategyOldest: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching.StrategyOldest', `
 max_candidate_sequences 1 int32
 preferred_batch_size 2 * int32
 max_queue_delay_microseconds 3 uint64
 preserve_ordering 4 bool`);
 
-export interface ModelSequenceBatching {
-  readonly strategyChoice:
-    | { readonly case: 'direct'; readonly value: ModelSequenceBatching_StrategyDirect }
-    | { readonly case: 'oldest'; readonly value: ModelSequenceBatching_StrategyOldest }
-    | { readonly case: undefined; readonly value?: undefined };
-  readonly maxSequenceIdleMicroseconds: bigint;
-  readonly controlInput: readonly ModelSequenceBatching_ControlInput[];
-  readonly state: readonly ModelSequenceBatching_State[];
-  readonly iterativeSequence: boolean;
-}
-export const ModelSequenceBatching: MessageType<ModelSequenceBatching> = /*@__PURE__*/ message('inference.ModelSequenceBatching', `
+export const ModelSequenceBatching: MessageType<object> = /*@__PURE__*/ message('inference.ModelSequenceBatching', `
 oneof strategy_choice
  direct 3 0
  oldest 4 1
@@ -374,44 +216,21 @@ control_input 2 * 2
 state 5 * 3
 iterative_sequence 6 bool`, () => [ModelSequenceBatching_StrategyDirect, ModelSequenceBatching_StrategyOldest, ModelSequenceBatching_ControlInput, ModelSequenceBatching_State]);
 
-export interface ModelEnsembling_Step {
-  readonly modelName: string;
-  readonly modelVersion: bigint;
-  readonly inputMap: Readonly<Record<string, string>>;
-  readonly outputMap: Readonly<Record<string, string>>;
-  readonly modelNamespace: string;
-}
-export const ModelEnsembling_Step: MessageType<ModelEnsembling_Step> = /*@__PURE__*/ message('inference.ModelEnsembling.Step', `
+export const ModelEnsembling_Step: MessageType<object> = /*@__PURE__*/ message('inference.ModelEnsembling.Step', `
 model_name 1 string
 model_version 2 int64
 input_map 3 map:string string
 output_map 4 map:string string
 model_namespace 5 string`);
 
-export interface ModelEnsembling {
-  readonly step: readonly ModelEnsembling_Step[];
-  readonly maxInflightRequests: number;
-}
-export const ModelEnsembling: MessageType<ModelEnsembling> = /*@__PURE__*/ message('inference.ModelEnsembling', `
+export const ModelEnsembling: MessageType<object> = /*@__PURE__*/ message('inference.ModelEnsembling', `
 step 1 * 0
 max_inflight_requests 2 uint32`, () => [ModelEnsembling_Step]);
 
-export interface ModelParameter {
-  readonly stringValue: string;
-}
-export const ModelParameter: MessageType<ModelParameter> = /*@__PURE__*/ message('inference.ModelParameter', `
+export const ModelParameter: MessageType<object> = /*@__PURE__*/ message('inference.ModelParameter', `
 string_value 1 string`);
 
-export interface ModelWarmup_Input {
-  readonly dataType: number;
-  readonly dims: readonly bigint[];
-  readonly inputDataType:
-    | { readonly case: 'zeroData'; readonly value: boolean }
-    | { readonly case: 'randomData'; readonly value: boolean }
-    | { readonly case: 'inputDataFile'; readonly value: string }
-    | { readonly case: undefined; readonly value?: undefined };
-}
-export const ModelWarmup_Input: MessageType<ModelWarmup_Input> = /*@__PURE__*/ message('inference.ModelWarmup.Input', `
+export const ModelWarmup_Input: MessageType<object> = /*@__PURE__*/ message('inference.ModelWarmup.Input', `
 data_type 1 0
 dims 2 * int64
 oneof input_data_type
@@ -419,22 +238,13 @@ oneof input_data_type
  random_data 4 bool
  input_data_file 5 string`, () => [DataType]);
 
-export interface ModelWarmup {
-  readonly name: string;
-  readonly batchSize: number;
-  readonly inputs: Readonly<Record<string, ModelWarmup_Input>>;
-  readonly count: number;
-}
-export const ModelWarmup: MessageType<ModelWarmup> = /*@__PURE__*/ message('inference.ModelWarmup', `
+export const ModelWarmup: MessageType<object> = /*@__PURE__*/ message('inference.ModelWarmup', `
 name 1 string
 batch_size 2 uint32
 inputs 3 map:string 0
 count 4 uint32`, () => [ModelWarmup_Input]);
 
-export interface ModelOperations {
-  readonly opLibraryFilename: readonly string[];
-}
-export const ModelOperations: MessageType<ModelOperations> = /*@__PURE__*/ message('inference.ModelOperations', `
+export const ModelOperations: MessageType<object> = /*@__PURE__*/ message('inference.ModelOperations', `
 op_library_filename 1 * string`);
 
 export interface ModelTransactionPolicy {
@@ -443,53 +253,28 @@ export interface ModelTransactionPolicy {
 export const ModelTransactionPolicy: MessageType<ModelTransactionPolicy> = /*@__PURE__*/ message('inference.ModelTransactionPolicy', `
 decoupled 1 bool`);
 
-export interface ModelRepositoryAgents_Agent {
-  readonly name: string;
-  readonly parameters: Readonly<Record<string, string>>;
-}
-export const ModelRepositoryAgents_Agent: MessageType<ModelRepositoryAgents_Agent> = /*@__PURE__*/ message('inference.ModelRepositoryAgents.Agent', `
+export const ModelRepositoryAgents_Agent: MessageType<object> = /*@__PURE__*/ message('inference.ModelRepositoryAgents.Agent', `
 name 1 string
 parameters 2 map:string string`);
 
-export interface ModelRepositoryAgents {
-  readonly agents: readonly ModelRepositoryAgents_Agent[];
-}
-export const ModelRepositoryAgents: MessageType<ModelRepositoryAgents> = /*@__PURE__*/ message('inference.ModelRepositoryAgents', `
+export const ModelRepositoryAgents: MessageType<object> = /*@__PURE__*/ message('inference.ModelRepositoryAgents', `
 agents 1 * 0`, () => [ModelRepositoryAgents_Agent]);
 
-export interface ModelResponseCache {
-  readonly enable: boolean;
-}
-export const ModelResponseCache: MessageType<ModelResponseCache> = /*@__PURE__*/ message('inference.ModelResponseCache', `
+export const ModelResponseCache: MessageType<object> = /*@__PURE__*/ message('inference.ModelResponseCache', `
 enable 1 bool`);
 
-export interface ModelMetrics_MetricControl_MetricIdentifier {
-  readonly family: string;
-}
-export const ModelMetrics_MetricControl_MetricIdentifier: MessageType<ModelMetrics_MetricControl_MetricIdentifier> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl.MetricIdentifier', `
+export const ModelMetrics_MetricControl_MetricIdentifier: MessageType<object> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl.MetricIdentifier', `
 family 1 string`);
 
-export interface ModelMetrics_MetricControl_HistogramOptions {
-  readonly buckets: readonly number[];
-}
-export const ModelMetrics_MetricControl_HistogramOptions: MessageType<ModelMetrics_MetricControl_HistogramOptions> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl.HistogramOptions', `
+export const ModelMetrics_MetricControl_HistogramOptions: MessageType<object> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl.HistogramOptions', `
 buckets 1 * double`);
 
-export interface ModelMetrics_MetricControl {
-  readonly metricIdentifier: ModelMetrics_MetricControl_MetricIdentifier | undefined;
-  readonly metricOptions:
-    | { readonly case: 'histogramOptions'; readonly value: ModelMetrics_MetricControl_HistogramOptions }
-    | { readonly case: undefined; readonly value?: undefined };
-}
-export const ModelMetrics_MetricControl: MessageType<ModelMetrics_MetricControl> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl', `
+export const ModelMetrics_MetricControl: MessageType<object> = /*@__PURE__*/ message('inference.ModelMetrics.MetricControl', `
 metric_identifier 1 0
 oneof metric_options
  histogram_options 2 1`, () => [ModelMetrics_MetricControl_MetricIdentifier, ModelMetrics_MetricControl_HistogramOptions]);
 
-export interface ModelMetrics {
-  readonly metricControl: readonly ModelMetrics_MetricControl[];
-}
-export const ModelMetrics: MessageType<ModelMetrics> = /*@__PURE__*/ message('inference.ModelMetrics', `
+export const ModelMetrics: MessageType<object> = /*@__PURE__*/ message('inference.ModelMetrics', `
 metric_control 1 * 0`, () => [ModelMetrics_MetricControl]);
 
 export interface ModelConfig {
@@ -497,29 +282,29 @@ export interface ModelConfig {
   readonly platform: string;
   readonly backend: string;
   readonly runtime: string;
-  readonly versionPolicy: ModelVersionPolicy | undefined;
+  readonly versionPolicy: object | undefined;
   readonly maxBatchSize: number;
   readonly input: readonly ModelInput[];
   readonly output: readonly ModelOutput[];
-  readonly batchInput: readonly BatchInput[];
-  readonly batchOutput: readonly BatchOutput[];
-  readonly optimization: ModelOptimizationPolicy | undefined;
+  readonly batchInput: readonly object[];
+  readonly batchOutput: readonly object[];
+  readonly optimization: object | undefined;
   readonly schedulingChoice:
-    | { readonly case: 'dynamicBatching'; readonly value: ModelDynamicBatching }
-    | { readonly case: 'sequenceBatching'; readonly value: ModelSequenceBatching }
-    | { readonly case: 'ensembleScheduling'; readonly value: ModelEnsembling }
+    | { readonly case: 'dynamicBatching'; readonly value: object }
+    | { readonly case: 'sequenceBatching'; readonly value: object }
+    | { readonly case: 'ensembleScheduling'; readonly value: object }
     | { readonly case: undefined; readonly value?: undefined };
-  readonly instanceGroup: readonly ModelInstanceGroup[];
+  readonly instanceGroup: readonly object[];
   readonly defaultModelFilename: string;
   readonly ccModelFilenames: Readonly<Record<string, string>>;
   readonly metricTags: Readonly<Record<string, string>>;
-  readonly parameters: Readonly<Record<string, ModelParameter>>;
-  readonly modelWarmup: readonly ModelWarmup[];
-  readonly modelOperations: ModelOperations | undefined;
+  readonly parameters: Readonly<Record<string, object>>;
+  readonly modelWarmup: readonly object[];
+  readonly modelOperations: object | undefined;
   readonly modelTransactionPolicy: ModelTransactionPolicy | undefined;
-  readonly modelRepositoryAgents: ModelRepositoryAgents | undefined;
-  readonly responseCache: ModelResponseCache | undefined;
-  readonly modelMetrics: ModelMetrics | undefined;
+  readonly modelRepositoryAgents: object | undefined;
+  readonly responseCache: object | undefined;
+  readonly modelMetrics: object | undefined;
 }
 export const ModelConfig: MessageType<ModelConfig> = /*@__PURE__*/ message('inference.ModelConfig', `
 name 1 string
