@@ -27,8 +27,8 @@ const TITLES: Readonly<Record<ServerName, string>> = {
 /** Connections, and calls in flight or the rate of arrivals of all together as a share of the ideal. */
 const LOADS = {
   closed: { title: 'closed loop, 128 in flight', connections: 4, streams: 32 },
-  'poisson-90': { title: 'Poisson, 90 % of the ideal', connections: 2, streams: 2000, share: 0.9 },
-  'poisson-120': { title: 'Poisson, 120 % of the ideal', connections: 2, streams: 2000, share: 1.2 },
+  'poisson-90': { title: 'Poisson, 90 % of the ideal', connections: 4, streams: 1000, share: 0.9 },
+  'poisson-120': { title: 'Poisson, 120 % of the ideal', connections: 4, streams: 1000, share: 1.2 },
 } as const;
 type LoadName = keyof typeof LOADS;
 

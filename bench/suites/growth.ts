@@ -48,7 +48,7 @@ const SETTINGS: Readonly<Record<SeriesName, (size: number) => Setting>> = {
   models: (models) => ({ ...USUAL, models, maxBatchSize: 1 }),
   idle: (idle) => ({ ...USUAL, idle, maxBatchSize: 1 }),
   // What is in flight is in the queue, but for one batch.
-  queued: (size) => ({ ...USUAL, maxBatchSize: 32, waitMilliseconds: 1, connections: 8, streams: size / 8 }),
+  queued: (size) => ({ ...USUAL, maxBatchSize: 32, waitMilliseconds: 1, connections: 16, streams: size / 16 }),
 };
 
 export interface GrowthRow {
