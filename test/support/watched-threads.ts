@@ -1,4 +1,6 @@
-// The threads that a test's process starts, in order: for tests that end one of them from outside.
+// The threads that a test's process starts, in order: for tests that end one of them from outside. A loader of TypeScript may start
+// one of its own at any time: tsx does, when it has no kept copy of a module. It is nobody's, and ends with the process.
+import { channel } from 'node:diagnostics_channel';
 import type { Worker } from 'node:worker_threads';
 
 export interface WatchedThreads extends Disposable {
@@ -9,9 +11,7 @@ export interface WatchedThreads extends Disposable {
 /** Begins to watch. A server's own thread is the first that its `run` starts. */
 export function watchThreads(): WatchedThreads {
   const started: Worker[] = [];
-  const onWorker = (worker: Worker) => void started.push(worker);
-  process.on('worker', onWorker);
-  return { started, [Symbol.dispose]: () => void process.off('worker', onWorker) };
+  return { started, ...onThread((worker) => void started.push(worker)) };
 }
 
 export interface CountedThreads extends Disposable {
@@ -22,15 +22,25 @@ export interface CountedThreads extends Disposable {
 /** Begins to count. */
 export function countThreads(): CountedThreads {
   const living = new Set<Worker>();
-  const onWorker = (worker: Worker) => {
+  const watch = onThread((worker) => {
     living.add(worker);
     worker.once('exit', () => living.delete(worker));
-  };
-  process.on('worker', onWorker);
+  });
   return {
     get living() {
       return living.size;
     },
-    [Symbol.dispose]: () => void process.off('worker', onWorker),
+    ...watch,
   };
+}
+
+/** The channel is told in the constructor of the thread, so that the stack shows who starts it. */
+function onThread(listener: (worker: Worker) => void): Disposable {
+  const onWorker = (message: unknown) => {
+    if (!/[\\/]esbuild[\\/]lib[\\/]/.test(new Error('who').stack ?? ''))
+      listener((message as { worker: Worker }).worker);
+  };
+  const threads = channel('worker_threads');
+  threads.subscribe(onWorker);
+  return { [Symbol.dispose]: () => void threads.unsubscribe(onWorker) };
 }
