@@ -42,5 +42,5 @@ function onThread(listener: (worker: Worker) => void): Disposable {
   };
   const threads = channel('worker_threads');
   threads.subscribe(onWorker);
-  return { [Symbol.dispose]: () => void threads.unsubscribe(onWorker) };
+  return { [Symbol.dispose]: () => threads.unsubscribe(onWorker) };
 }
