@@ -5,7 +5,7 @@ import type { SentFailure } from '../sent-error.js';
 import type { DeclaredModel } from './declared-model.js';
 
 /** Changes with each change of the messages that the other end would not understand. */
-export const LINK_PROTOCOL = 1;
+export const LINK_PROTOCOL = 2;
 /** The method of the server's gRPC port. */
 export const LINK_METHOD = '/tstriton.Link/Serve';
 /** The header that carries the access token. */
