@@ -150,6 +150,7 @@ const ENTRIES = [
   'testing/index',
   'cli/main',
   'link/instance-thread',
+  'remote/direct-way',
   'server/server-handle',
 ];
 /** Those whose loading counts, with a letter for the names of files. Each loads no module that it does not need. */

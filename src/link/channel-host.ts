@@ -97,7 +97,7 @@ export class ChannelHost {
     this.#isReceiving = true;
     for (const execution of executions) this.#begin(execution);
     this.#isReceiving = false;
-    this.flush();
+    this.#flush();
   }
 
   #begin([id, buffers, extras, claim]: SentExecution): void {
@@ -190,14 +190,20 @@ export class ChannelHost {
     if (this.#unsent.length === 0) {
       this.#unsentSince = now;
       // Runs after the promises that are fulfilled in this turn.
-      if (!this.#isReceiving) process.nextTick(() => this.flush());
+      if (!this.#isReceiving) process.nextTick(() => this.#flush());
     }
     this.#unsent.push(results);
-    if (this.#isReceiving && now - this.#unsentSince >= LONGEST_WAIT_MS) this.flush();
+    if (this.#isReceiving && now - this.#unsentSince >= LONGEST_WAIT_MS) this.#flush();
   }
 
-  /** Sends the results that wait for others, as those do that are still there when the thread exits. */
-  flush(): void {
+  /** Sends all results at once: the thread exits. */
+  flushAll(): void {
+    this.#flush();
+    this.#channel.flush?.();
+  }
+
+  /** Sends the results that wait for others. */
+  #flush(): void {
     const all = this.#unsent;
     if (all.length === 0) return;
     this.#unsent = [];

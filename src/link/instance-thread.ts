@@ -14,7 +14,7 @@ import { expectStateSource } from '../model/sequence-state-source.js';
 import { instanceLogger, type Logger } from '../observability/logger.js';
 import { runSetup, setupContext } from '../model/run-setup.js';
 import { ChannelHost } from './channel-host.js';
-import { PortChannel } from './channel.js';
+import { HostPort } from './host-port.js';
 import { sendFailure } from './sent-error.js';
 import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 
@@ -84,10 +84,10 @@ try {
   const callable = hostedCallable(module.callable, config.concurrency, module.state);
   const onUnrecoverable = (error: TritonError) => report({ kind: 'unrecoverable', failure: sendFailure(error) });
   const services = { logger, onUnrecoverable, tracing };
-  const connect = (server: MessagePort) => new ChannelHost(new PortChannel(server), config, callable, services);
+  const connect = (server: MessagePort) => new ChannelHost(new HostPort(server), config, callable, services);
   let host = connect(port);
   // What was executed before a callable ended the thread, by `process.exit` or an error that nobody caught, is answered.
-  process.on('exit', () => host.flush());
+  process.on('exit', () => host.flushAll());
   onCall = (call) => {
     if (call.kind === 'connect') {
       host.close();

@@ -28,6 +28,7 @@ export const CALL_RESPONSE = 8;
 export const CALL_TAKEN = 9;
 export const END_SEQUENCE = 10;
 export const CLAIMS = 11;
+export const DIRECT = 12;
 
 /** Members that few requests have. A member is undefined where no request of the batch has it. */
 export interface RequestExtras {
@@ -60,6 +61,15 @@ export type ExecuteMessage = readonly [kind: typeof EXECUTE, executions: readonl
 
 /** To the callable: the memory in which both ends agree on who has a batch that was sent ahead. */
 export type ClaimsMessage = readonly [kind: typeof CLAIMS, words: ClaimWords];
+
+/**
+ * To the callable, from the thread of a link: it may connect to the server itself. The module exports what connects, see
+ * `DirectModule` in `host-port.ts`.
+ */
+export type DirectMessage = readonly [kind: typeof DIRECT, module: string, options: unknown];
+
+/** From the callable, to the thread of the link: whether it has that connection. False after true: it was lost. */
+export type DirectAnswer = readonly [kind: typeof DIRECT, isThere: boolean];
 
 /** To the callable: the client of one request of a batch is gone. */
 export type CancelMessage = readonly [kind: typeof CANCEL, id: number, index: number];

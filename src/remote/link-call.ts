@@ -7,7 +7,6 @@ import type { Http2Connection } from '../client/grpc/http2-connection.js';
 import type { Http2Error } from '../http2/http2-error.js';
 import type { Http2Stream } from '../http2/http2-stream.js';
 import { encodeMessage, SERVER_LIMITS } from '../link/stream/stream-message.js';
-import { LINK_METHOD, LINK_TOKEN_HEADER } from '../link/stream/link-messages.js';
 import { MESSAGE_PREFIX_BYTES, type MessageFrameReader } from '../protocol/grpc/message-frame.js';
 
 const LARGEST_MESSAGE = 2_147_483_647;
@@ -16,11 +15,13 @@ export interface LinkCallOptions {
   readonly connection: Http2Connection;
   /** For error messages. */
   readonly address: string;
-  readonly accessToken: string;
+  /** Of the server's gRPC port. */
+  readonly method: string;
+  readonly headers: Readonly<Record<string, string>>;
   /** Takes a message. The link ends with the error that it throws. */
   readonly onMessage: (bytes: Buffer) => void;
-  /** Called once, when the link has ended. */
-  readonly onEnd: (error: TritonError) => void;
+  /** Called once, when the call has ended, in order or not. */
+  readonly onEnd: (error: TritonError, isInOrder: boolean) => void;
 }
 
 export class LinkCall extends GrpcExchange {
@@ -31,9 +32,8 @@ export class LinkCall extends GrpcExchange {
   maxMessageBytes = LARGEST_MESSAGE;
 
   constructor(options: LinkCallOptions) {
-    const { connection, address, accessToken } = options;
-    const headers = { [LINK_TOKEN_HEADER]: accessToken };
-    const request = { method: LINK_METHOD, chunks: [], headers, maxResponseBytes: LARGEST_MESSAGE, address };
+    const { connection, address, method, headers } = options;
+    const request = { method, chunks: [], headers, maxResponseBytes: LARGEST_MESSAGE, address };
     // A link lasts as long as both ends want it.
     const call = new Call({ timeoutMs: 1, signals: [], subject: `the link to ${address}` });
     call.pause();
@@ -113,16 +113,17 @@ export class LinkCall extends GrpcExchange {
     const { address } = this.#options;
     try {
       const unprocessed = this.outcome(error);
-      this.#end(unprocessed?.error ?? new TritonError('UNAVAILABLE', `${address} has ended the link`));
+      if (unprocessed === undefined) this.#end(new TritonError('UNAVAILABLE', `${address} has ended the link`), true);
+      else this.#end(unprocessed.error);
     } catch (thrown) {
       this.#end(TritonError.from(thrown));
     }
   }
 
-  #end(error: TritonError): void {
+  #end(error: TritonError, isInOrder = false): void {
     this.#isOver = true;
     this.call.end();
     this.connection.release();
-    this.#options.onEnd(error);
+    this.#options.onEnd(error, isInOrder);
   }
 }

@@ -13,6 +13,8 @@ import { LinkInstance } from './link-instance.js';
 
 /** Between attempts of the first connection, in milliseconds. */
 const FIRST_PAUSE = 200;
+/** Callables that connect to the server themselves. Those beyond it share the link's connection. */
+const MOST_DIRECT = 64;
 
 /** The instances of a load, as the user's thread opens them. */
 export interface HostedOpening {
@@ -135,8 +137,11 @@ export class LinkClient {
   attach(hosted: number, port: InstancePort): void {
     const found = [...this.#openings].find(([, opening]) => opening.hosted === hosted);
     if (found === undefined) return port.port.close();
+    const connection = this.#connection;
     const instance = this.#open(found[1], port);
-    this.#connection?.send({ kind: 'attached', opening: found[0], instance });
+    void this.#announce([instance], connection, ([linked]) =>
+      connection?.send({ kind: 'attached', opening: found[0], instance: linked! }),
+    );
   }
 
   /** Unbinds all models, waits for their last requests for this time at most, and closes the link. */
@@ -265,27 +270,47 @@ export class LinkClient {
       }
       const opened: LinkedOpening = { hosted, instances: new Map() };
       this.#openings.set(opening, opened);
-      const instances = ports.map((port) => this.#open(opened, port));
-      connection.send({ kind: 'opened', opening, instances });
+      const opens = ports.map((port) => this.#open(opened, port));
+      await this.#announce(opens, connection, (instances) => connection.send({ kind: 'opened', opening, instances }));
     } catch (thrown) {
       if (this.#connection !== connection) return;
       connection?.send({ kind: 'opened', opening, error: sendFailure(TritonError.from(thrown)) });
     }
   }
 
-  #open(opening: LinkedOpening, port: InstancePort): LinkedInstance {
+  #open(opening: LinkedOpening, port: InstancePort): LinkInstance {
     const channel = this.#nextChannel++;
+    const connection = this.#connection;
     const instance = new LinkInstance({
+      channel,
       instance: port,
+      direct: this.#instances.size < MOST_DIRECT ? connection?.direct(channel) : undefined,
       send: (message) => this.#connection?.post(channel, message),
       onClosed: () => {
         opening.instances.delete(channel);
-        if (this.#instances.delete(channel)) this.#connection?.send({ kind: 'ended', channel });
+        if (this.#instances.delete(channel) && instance.isAnnounced) this.#connection?.send({ kind: 'ended', channel });
       },
+      onLost: () => void connection?.close(new TritonError('UNAVAILABLE', 'a callable has lost its connection')),
     });
     opening.instances.set(channel, instance);
     this.#instances.set(channel, instance);
-    return { channel, hasThread: port.thread !== undefined };
+    return instance;
+  }
+
+  /** Tells the server of instances when each has its connection, or will have none. */
+  async #announce(
+    instances: readonly LinkInstance[],
+    connection: LinkConnection | undefined,
+    send: (instances: readonly LinkedInstance[]) => void,
+  ): Promise<void> {
+    await Promise.all(instances.map(({ decided }) => decided));
+    if (connection === undefined || this.#connection !== connection) return;
+    send(instances.map(({ channel, thread }) => ({ channel, hasThread: thread !== undefined })));
+    for (const instance of instances) {
+      instance.isAnnounced = true;
+      // Its thread may have died meanwhile.
+      if (!this.#instances.has(instance.channel)) connection.send({ kind: 'ended', channel: instance.channel });
+    }
   }
 
   #closes(number: number): void {

@@ -6,7 +6,9 @@ import type { ServerUrl } from '../client/parse-url.js';
 import { TritonError } from '../errors.js';
 import {
   CONTROL_CHANNEL,
+  LINK_METHOD,
   LINK_PROTOCOL,
+  LINK_TOKEN_HEADER,
   type BinderMessage,
   type ServerMessage,
 } from '../link/stream/link-messages.js';
@@ -24,6 +26,15 @@ export interface LinkTarget {
   readonly accessToken: string;
 }
 
+/** What a callable needs to connect to the server itself. */
+export interface DirectOptions {
+  readonly target: LinkTarget;
+  /** The link's, from the server. */
+  readonly key: string;
+  readonly channel: number;
+  readonly maxMessageBytes: number;
+}
+
 export interface LinkListeners {
   readonly onControl: (message: ServerMessage) => void;
   /** A message for an instance. */
@@ -38,16 +49,21 @@ export class LinkConnection {
   readonly #listeners: LinkListeners;
   readonly #connection: Http2Connection;
   readonly #call: LinkCall;
+  readonly #target: LinkTarget;
   readonly #address: string;
   readonly #timer: NodeJS.Timeout;
   #greeted!: { readonly resolve: () => void; readonly reject: (error: TritonError) => void };
+  /** For the connections of callables. */
+  #key = '';
   #isReady = false;
   #receivedBytes = 0;
   #silentLooks = 0;
 
-  constructor({ server, tls, accessToken }: LinkTarget, listeners: LinkListeners) {
+  constructor(target: LinkTarget, listeners: LinkListeners) {
+    const { server, tls, accessToken } = target;
     const { address } = server;
     this.#listeners = listeners;
+    this.#target = target;
     this.#address = address;
     this.ready = new Promise((resolve, reject) => (this.#greeted = { resolve, reject }));
     this.ready.catch(() => undefined);
@@ -56,7 +72,8 @@ export class LinkConnection {
     this.#call = new LinkCall({
       connection: this.#connection,
       address,
-      accessToken,
+      method: LINK_METHOD,
+      headers: { [LINK_TOKEN_HEADER]: accessToken },
       onMessage: (bytes) => this.#received(bytes),
       onEnd: (error) => this.#ended(error),
     });
@@ -70,6 +87,11 @@ export class LinkConnection {
   /** Throws for what cannot be sent. */
   post(channel: number, value: unknown): void {
     this.#call.send(channel, value);
+  }
+
+  /** For the callable behind a channel. */
+  direct(channel: number): DirectOptions {
+    return { target: this.#target, key: this.#key, channel, maxMessageBytes: this.#call.maxMessageBytes };
   }
 
   /** Ends the link. Nothing of the connection is left when the promise resolves. */
@@ -86,6 +108,7 @@ export class LinkConnection {
     if (typeof message !== 'object') throw new TritonError('INVALID_ARG', `${this.#address} sent no message`);
     if (message.kind !== 'welcome') return this.#listeners.onControl(message);
     this.#call.maxMessageBytes = message.maxMessageBytes;
+    this.#key = message.key;
     this.#isReady = true;
     this.#greeted.resolve();
   }

@@ -1,99 +1,101 @@
 // An instance of this process behind a channel of a link: hands messages between the link and the port to the callable's host.
+// It first offers the host a connection of its own, which then carries the messages in its place.
 
-import { TritonError } from '../errors.js';
 import { PortChannel } from '../link/channel.js';
-import { packTensors } from '../link/call-frame.js';
 import {
-  CALL,
   CALL_RESPONSE,
   CALLED,
-  type CalledMessage,
-  type CallMessage,
+  DIRECT,
+  type DirectAnswer,
+  type DirectMessage,
   EXECUTE,
-  RESULTS,
-  type SentResults,
   type ToHost,
   type ToInstance,
 } from '../link/messages.js';
-import { sendError, type SentError } from '../link/sent-error.js';
 import { expectArray } from '../link/stream/check-values.js';
 import type { InstancePort } from '../server/control-messages.js';
+import type { DirectOptions } from './link-connection.js';
+import { sendToServer } from './send-to-server.js';
+
+const DIRECT_MODULE = new URL('./direct-way.js', import.meta.url).href;
+/** How long the server's answer to a connection of a callable's own may take. Without it the link carries the messages. */
+const DIRECT_MILLISECONDS = 5000;
 
 export interface LinkInstanceOptions {
+  readonly channel: number;
   readonly instance: InstancePort;
+  /** Undefined: the link carries the messages. */
+  readonly direct: DirectOptions | undefined;
   /** Sends a message to the server. Throws for what cannot be sent. */
   readonly send: (message: ToInstance) => void;
   /** Called when the callable's end is gone. */
   readonly onClosed: () => void;
+  /** Called when the callable's own connection was lost, though the callable is there. */
+  readonly onLost: () => void;
 }
 
 export class LinkInstance {
+  readonly channel: number;
   readonly thread: number | undefined;
-  readonly #channel: PortChannel<ToHost, ToInstance>;
-  readonly #send: LinkInstanceOptions['send'];
+  /** Resolves when it is known whether the callable has a connection of its own. */
+  readonly decided: Promise<void>;
+  /** Whether the server knows of it. */
+  isAnnounced = false;
+  readonly #port: PortChannel<ToHost | DirectMessage, ToInstance | DirectAnswer>;
+  readonly #options: LinkInstanceOptions;
+  #decide: () => void = () => undefined;
+  #isDirect = false;
 
-  constructor({ instance: { port, thread }, send, onClosed }: LinkInstanceOptions) {
-    this.thread = thread;
-    this.#send = send;
-    this.#channel = new PortChannel(port);
-    this.#channel.onMessage((message) => this.#fromHost(message));
-    this.#channel.onClose(onClosed);
+  constructor(options: LinkInstanceOptions) {
+    const { channel, instance, direct, onClosed } = options;
+    this.channel = channel;
+    this.thread = instance.thread;
+    this.#options = options;
+    this.#port = new PortChannel(instance.port);
+    this.#port.onMessage((message) => this.#fromHost(message));
+    this.#port.onClose(() => {
+      this.#decide();
+      onClosed();
+    });
+    this.decided = direct === undefined ? Promise.resolve() : this.#offer(direct);
   }
 
   close(): void {
-    this.#channel.close();
+    this.#port.close();
   }
 
   /** Hands on a message of the server. Throws INVALID_ARG for any other value. */
   receive(value: unknown): void {
     const message = expectArray(value, 'a message') as unknown as ToHost;
-    this.#channel.post(message, memoryOf(message));
+    this.#port.post(message, memoryOf(message));
   }
 
-  #fromHost(message: ToInstance): void {
-    try {
-      this.#send(message[0] === RESULTS ? [RESULTS, this.#aged(message[1]), message[2]] : message);
-    } catch (thrown) {
-      this.#cannotSend(message, TritonError.from(thrown));
-    }
+  #offer(options: DirectOptions): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, DIRECT_MILLISECONDS);
+      this.#decide = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+      this.#port.post([DIRECT, DIRECT_MODULE, options]);
+    });
   }
 
-  /** With the age of the callable's start in place of its time: the server has another clock. */
-  #aged(results: readonly SentResults[]): SentResults[] {
-    const now = this.#channel.now();
-    return results.map(([id, frame, errors, startedAt, ...more]) => [id, frame, errors, now - startedAt, ...more]);
+  #fromHost(message: ToInstance | DirectAnswer): void {
+    if (message[0] === DIRECT) return this.#answered(message[1]);
+    sendToServer(message, {
+      now: () => this.#port.now(),
+      send: this.#options.send,
+      answer: (refusal) => this.#port.post(refusal),
+      giveUp: () => this.close(),
+    });
   }
 
-  #cannotSend(message: ToInstance, error: TritonError): void {
-    switch (message[0]) {
-      case RESULTS:
-        // The results of other batches can perhaps be sent.
-        for (const result of message[1]) {
-          const [aged] = this.#aged([result]);
-          try {
-            this.#send([RESULTS, [aged!]]);
-          } catch {
-            this.#send([RESULTS, [[result[0], undefined, [sendError(error)], aged![3], 0]]]);
-          }
-        }
-        return;
-      case CALL:
-        return this.#channel.post(refusal(message, sendError(error)));
-      default:
-        // The answers of a stream: without one of them the others mean nothing.
-        this.close();
-    }
+  #answered(isThere: boolean): void {
+    if (this.#isDirect && !isThere) this.#options.onLost();
+    this.#isDirect = isThere;
+    this.#decide();
   }
-}
-
-/** Answers all calls of a message with an error. */
-function refusal([, , calls]: CallMessage, error: SentError): CalledMessage {
-  const ids = calls.filter((_, index) => index % 2 === 0);
-  const nothing = packTensors(
-    ids.map(() => undefined),
-    { owned: true },
-  );
-  return [CALLED, ids, nothing, ids.map(() => error)];
 }
 
 /** The memory of a message, which may be handed over: it was received for this message alone. */

@@ -7,7 +7,7 @@ import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelHost } from '../link/channel-host.js';
-import { PortChannel } from '../link/channel.js';
+import { HostPort } from '../link/host-port.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
 import { sendFailure } from '../link/sent-error.js';
 import type { ServerLogger } from '../logger.js';
@@ -212,7 +212,7 @@ export class HostedModels {
         onUnrecoverable: (error: TritonError) => this.#models.get(model)?.model.onUnrecoverable(error),
         tracing,
       };
-      hosts.push(new ChannelHost(new PortChannel(port1), opening.config, callable, services));
+      hosts.push(new ChannelHost(new HostPort(port1), opening.config, callable, services));
       return { port: port2, thread: undefined };
     });
     const living = new Map(threads.map((thread) => [thread.instance, thread]));

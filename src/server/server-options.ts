@@ -53,7 +53,7 @@ export interface ServerOptions {
   readonly mounted: Omit<HttpServiceOptions, 'server'>;
   readonly http: (Place & Omit<HttpServiceOptions, 'server'> & { readonly page: boolean }) | undefined;
   readonly grpc:
-    Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit' | 'hosts' | 'link'> | undefined;
+    Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit' | 'hosts' | 'links'> | undefined;
   readonly metrics: (Place & MetricsConfig & MetricsOptions) | undefined;
   readonly vertexAi: (Place & Omit<VertexAiServiceOptions, 'server' | 'metrics'>) | undefined;
   readonly sagemaker: (Place & Omit<SagemakerServiceOptions, 'server'>) | undefined;

@@ -227,7 +227,21 @@ export class Server {
         const openPort: OpenHttp2Port = (port) => new Http2Server(port);
         return grpc === undefined
           ? []
-          : [[name, new GrpcFrontend({ server, logger, ...grpc, openPort, budget, limit, hosts, link: this.#remote })]];
+          : [
+              [
+                name,
+                new GrpcFrontend({
+                  server,
+                  logger,
+                  ...grpc,
+                  openPort,
+                  budget,
+                  limit,
+                  hosts,
+                  links: this.#remote?.methods,
+                }),
+              ],
+            ];
       }
       const service = services[name];
       if (service === undefined) return [];

@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { batch, defineModel } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
-import { REMOTE, REMOTE_TOKEN } from '../support/remote.js';
+import { REMOTE, REMOTE_TOKEN, remoteOf } from '../support/remote.js';
 import { startServer } from '../support/start-server.js';
 import { watchThreads } from '../support/watched-threads.js';
 import { watchedProcess, type WatchedProcess } from '../support/watched-process.js';
@@ -52,12 +52,18 @@ async function ask(http: string, x: number): Promise<string> {
   return `${y.data[0]} by ${name.data[0]}`;
 }
 
-/** A network that a test may cut, or make silent. */
-async function network(target: number) {
+/**
+ * A network that a test may cut, or make silent. With several targets it is a balancer: each connection leads to the next
+ * of them.
+ */
+async function network(...targets: readonly number[]) {
   const sockets = new Set<Socket>();
+  /** In order, from whoever connects. */
+  const connections: Socket[] = [];
   let isSilent = false;
   const proxy = createServer((near) => {
-    const far = connect(target, '127.0.0.1');
+    const far = connect(targets[connections.length % targets.length]!, '127.0.0.1');
+    connections.push(near);
     for (const [from, to] of [
       [near, far],
       [far, near],
@@ -82,6 +88,7 @@ async function network(target: number) {
   });
   return {
     port: (proxy.address() as AddressInfo).port,
+    connections,
     cut,
     silence: () => (isSilent = true),
   };
@@ -200,6 +207,55 @@ describe('a network', () => {
     await expect(hanging).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect((await readiness(server.http))[0]).toBe(400);
     await binder.wrote('has sent nothing for 30 s');
+  });
+});
+
+describe("the connection of a callable's own", () => {
+  it('carries the tensors, so that they do not pass the thread of the link', async () => {
+    await using server = await startServer(() => undefined, REMOTE);
+    const line = await network(server.triton.grpcPort!);
+    await using remote = remoteOf({ grpc: `127.0.0.1:${line.port}` });
+    const echo = defineModel({
+      modelName: 'Echo',
+      inputs: { x: { dtype: 'uint8', shape: [-1] } },
+      outputs: { y: { dtype: 'uint8', shape: [-1] } },
+      strict: true,
+    });
+    remote.bind({ ...echo, inferFunc: ([request]) => [{ y: request!.inputs.x }] });
+    await remote.connect();
+    await using client = new ModelClient(server.http, echo);
+    const x = Uint8Array.from({ length: 1_000_000 }, (_, i) => i % 251);
+    expect((await client.inferSample({ x })).y.data).toEqual(x);
+    const [link, own] = line.connections.map(({ bytesRead, bytesWritten }) => [bytesRead, bytesWritten] as const);
+    expect(line.connections).toHaveLength(2);
+    for (const bytes of link!) expect(bytes).toBeLessThan(10_000);
+    for (const bytes of own!) expect(bytes).toBeGreaterThan(x.length);
+  });
+
+  it('that is lost costs the requests under way, and the model serves again by itself', async () => {
+    await using server = await startServer(() => undefined, REMOTE);
+    const line = await network(server.triton.grpcPort!);
+    const binder = await connected(`127.0.0.1:${line.port}`, 'far');
+    const hanging = ask(server.http, -1);
+    hanging.catch(() => undefined);
+    await binder.wrote('hangs');
+    line.connections[1]!.destroy();
+    await expect(hanging).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await binder.wrote('a callable has lost its connection');
+    await binder.wrote(`linked to grpc://127.0.0.1:${line.port} again`);
+    await expect.poll(async () => (await readiness(server.http))[0]).toBe(200);
+    expect(line.connections).toHaveLength(4);
+  });
+
+  it('that a balancer leads to another server is not used, and the link serves alone', async () => {
+    await using server = await startServer(() => undefined, REMOTE);
+    await using other = await startServer(() => undefined, REMOTE);
+    const line = await network(server.triton.grpcPort!, other.triton.grpcPort!);
+    await connected(`127.0.0.1:${line.port}`, 'balanced');
+    const answers = await Promise.all(Array.from({ length: 20 }, (_, i) => ask(server.http, i)));
+    expect(answers).toEqual(Array.from({ length: 20 }, (_, i) => `${2 * i} by balanced`));
+    expect(line.connections).toHaveLength(2);
+    expect(line.connections[1]!.closed).toBe(true);
   });
 });
 

@@ -160,6 +160,11 @@ export class Http2Connection implements ConnectionListener {
     else if (!socket.destroyed) socket.unref();
   }
 
+  /** Writes at once what waits for the end of the turn. */
+  write(): void {
+    this.#connection.write();
+  }
+
   /** Takes no more calls; calls in flight may finish. */
   retire(): void {
     this.#retired = true;

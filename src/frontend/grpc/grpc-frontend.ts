@@ -44,7 +44,7 @@ export interface GrpcFrontendOptions {
   /** Default: all hosts are answered. */
   readonly hosts?: AllowedHosts | undefined;
   /** Serves other processes that bind models. Default: none may. */
-  readonly link?: StreamMethod | undefined;
+  readonly links?: ReadonlyMap<string, StreamMethod> | undefined;
   /** Shared with other ports. Default: any number of connections. */
   readonly limit?: Http2PortOptions['limit'];
 }
@@ -72,12 +72,12 @@ export class GrpcFrontend implements Frontend {
 
   /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
   constructor(options: GrpcFrontendOptions) {
-    const { server, compressionLevel = 'none', headerForwardPattern: pattern, budget, link } = options;
+    const { server, compressionLevel = 'none', headerForwardPattern: pattern, budget, links } = options;
     this.#options = options;
     this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
     const largestRequest = budget?.largestRequest;
-    const methods = servedMethods({ server, forwarding, compression: compressionLevel, largestRequest, link });
+    const methods = servedMethods({ server, forwarding, compression: compressionLevel, largestRequest, links });
     this.#routes = new Map([...methods].map(([path, served]) => [path, this.#routeOf(served)]));
   }
 

@@ -22,12 +22,9 @@ export interface ServiceOptions extends InferOptions {
   readonly compression: CompressionLevel;
   /** Most bytes that the server holds for one request. Default: any number. */
   readonly largestRequest?: number | undefined;
-  /** Serves other processes that bind models; undefined where none may. */
-  readonly link?: StreamMethod | undefined;
+  /** Methods beside Triton's by their paths, for other processes that bind models. */
+  readonly links?: ReadonlyMap<string, StreamMethod> | undefined;
 }
-
-/** The path of that method, which is none of Triton's. */
-const LINK_PATH = '/tstriton.Link/Serve';
 
 /** A method, with the category that operators restrict it by (Triton's restricted_features.h). */
 type Entry<Method, Restricted = Category> = readonly [category: Restricted, method: Method];
@@ -104,9 +101,9 @@ export function servedMethods(options: ServiceOptions): ReadonlyMap<string, Serv
       methods.set(`/${service}/${name}`, { method, category, maxMessageSize });
     }
   }
-  const { link } = options;
-  if (link !== undefined)
-    methods.set(LINK_PATH, { method: link, category: undefined, maxMessageSize: link.maxMessageSize });
+  for (const [path, method] of options.links ?? []) {
+    methods.set(path, { method, category: undefined, maxMessageSize: method.maxMessageSize });
+  }
   return methods;
 }
 

@@ -6,10 +6,13 @@ import type { DeclaredModel } from './declared-model.js';
 
 /** Changes with each change of the messages that the other end would not understand. */
 export const LINK_PROTOCOL = 2;
-/** The method of the server's gRPC port. */
+/** The methods of the server's gRPC port: a link, and the connection of a callable's own for one channel of a link. */
 export const LINK_METHOD = '/tstriton.Link/Serve';
+export const DIRECT_METHOD = '/tstriton.Link/Channel';
 /** The header that carries the access token. */
 export const LINK_TOKEN_HEADER = 'tstriton-remote-access-token';
+/** The header of {@link DIRECT_METHOD}: the link's key, a slash, and the channel's number. */
+export const LINK_CHANNEL_HEADER = 'tstriton-link-channel';
 export const CONTROL_CHANNEL = 0;
 
 /** The instance behind a channel. */
@@ -45,6 +48,8 @@ export type ServerMessage =
       readonly version: string;
       /** A larger message ends the link. */
       readonly maxMessageBytes: number;
+      /** Of this link, for the connections of callables. */
+      readonly key: string;
     }
   /** Answers `bind`: the model is served, or refused. */
   | { readonly kind: 'bound'; readonly model: number; readonly error?: SentFailure | undefined }

@@ -1,6 +1,8 @@
 // The server's end of a link: the stream of one process that has bound models. It gives the messages of instances to their
 // channels, and all else to the bound models. A message that no binder sends ends the link, and nothing else.
 
+import { randomBytes } from 'node:crypto';
+
 import { invalidArg, TritonError } from '../../errors.js';
 import type { AnswerStream, StreamHandler } from '../../frontend/grpc/stream-call.js';
 import {
@@ -12,12 +14,12 @@ import {
 } from '../../link/stream/link-messages.js';
 import { checkError, expectArray, expectRecord, expectWhole } from '../../link/stream/check-values.js';
 import { RemoteChannel } from '../../link/stream/remote-channel.js';
-import { decodeMessage, encodeMessage, SERVER_LIMITS } from '../../link/stream/stream-message.js';
+import { decodeMessage, SERVER_LIMITS } from '../../link/stream/stream-message.js';
 import { receiveFailure, sendFailure } from '../../link/sent-error.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { ServedTimer } from '../../pacing/served-timer.js';
-import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
 import { VERSION } from '../version.js';
+import { answersBeforeMore, DirectStream, sendMessage } from './direct-stream.js';
 import type { Binder, BinderLink } from './remote-model.js';
 
 /** How long a process may take to say its versions. */
@@ -25,6 +27,8 @@ const HELLO_MILLISECONDS = 10_000;
 /** Models of one process. */
 const MOST_MODELS = 1000;
 const MOST_CHANNELS = 10_000;
+/** The end of a channel must follow the end of its callable's own connection this soon. Otherwise that connection is lost. */
+const ENDED_MILLISECONDS = 5000;
 
 /** What a link needs of the bound models. */
 export interface LinkedModels {
@@ -46,11 +50,22 @@ interface Opening {
   readonly reject: (error: TritonError) => void;
 }
 
+/** A channel's own connection. */
+interface Direct {
+  readonly stream: DirectStream;
+  /** Runs from its end to the end of the channel. */
+  ended: ServedTimer | undefined;
+}
+
 export class RemoteLink implements BinderLink, StreamHandler {
+  /** Names the link to the connections of its callables. */
+  readonly key = randomBytes(16).toString('hex');
   readonly #stream: AnswerStream;
   readonly #models: LinkedModels;
   readonly #binders = new Map<number, Binder>();
   readonly #channels = new Map<number, RemoteChannel>();
+  /** By channel. */
+  readonly #directs = new Map<number, Direct>();
   /** By their numbers; without the functions once they are open. */
   readonly #openings = new Map<number, Opening>();
   #nextOpening = 1;
@@ -64,17 +79,64 @@ export class RemoteLink implements BinderLink, StreamHandler {
     this.#hello = new ServedTimer(() => this.end(late), HELLO_MILLISECONDS);
   }
 
+  /** Its own connection, and those of callables. */
+  get connections(): number {
+    let count = 1;
+    for (const { ended } of this.#directs.values()) if (ended === undefined) count++;
+    return count;
+  }
+
   message(bytes: Buffer): void {
     const { channel, value } = decodeMessage(bytes, SERVER_LIMITS);
     if (this.#hello !== undefined) this.#greet(channel, value);
     else if (channel === CONTROL_CHANNEL) this.#control(value);
     // A message may cross the end of its channel.
     else this.#channels.get(channel)?.receive(value);
-    const { room } = this.#stream;
-    if (room === undefined || this.#isOver) return;
-    // A process that does not read gets nothing to answer.
-    this.#stream.hold();
-    void room.then(() => this.#stream.resume());
+    if (!this.#isOver) answersBeforeMore(this.#stream);
+  }
+
+  /** Takes the connection of the callable behind a channel that is not open yet. Returns undefined for any other channel. */
+  direct(number: number, stream: AnswerStream): StreamHandler | undefined {
+    const isOpen = this.#channels.has(number) || this.#directs.has(number);
+    if (this.#isOver || isOpen || number === CONTROL_CHANNEL || this.#directs.size >= MOST_CHANNELS) return undefined;
+    const direct: Direct = {
+      stream: new DirectStream(stream, {
+        onMessage: (bytes) => this.#fromCallable(number, bytes),
+        onEnded: () => this.#callableEnded(number, direct),
+      }),
+      ended: undefined,
+    };
+    this.#directs.set(number, direct);
+    // Says that it is taken.
+    direct.stream.send(number, []);
+    return direct.stream;
+  }
+
+  #fromCallable(number: number, bytes: Buffer): void {
+    try {
+      const { channel, value } = decodeMessage(bytes, SERVER_LIMITS);
+      if (channel !== number) throw invalidArg(`a message for channel ${channel} came by the connection of ${number}`);
+      this.#channels.get(number)?.receive(value);
+    } catch (thrown) {
+      const error = TritonError.from(thrown);
+      this.end(error);
+      throw error;
+    }
+  }
+
+  #callableEnded(number: number, direct: Direct): void {
+    if (!this.#channels.has(number)) return void this.#directs.delete(number);
+    const lost = new TritonError('UNAVAILABLE', 'the connection of a callable is lost');
+    direct.ended = new ServedTimer(() => this.end(lost), ENDED_MILLISECONDS);
+  }
+
+  /** Forgets a channel that one of its ends has closed. */
+  #forget(number: number): void {
+    this.#channels.delete(number);
+    const direct = this.#directs.get(number);
+    this.#directs.delete(number);
+    direct?.ended?.clear();
+    direct?.stream.close();
   }
 
   halfClosed(): void {
@@ -121,7 +183,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     const channel = new RemoteChannel({
       config,
       send: (message) => this.#send(number, message),
-      onClosed: () => this.#channels.delete(number),
+      onClosed: () => this.#forget(number),
     });
     if (this.#isOver) channel.closed();
     else this.#channels.set(number, channel);
@@ -130,12 +192,9 @@ export class RemoteLink implements BinderLink, StreamHandler {
 
   #send(channel: number, value: unknown): void {
     if (this.#isOver) return;
-    const pieces = encodeMessage({ channel, value }, MESSAGE_PREFIX_BYTES);
-    const length = pieces.reduce((sum, { byteLength }) => sum + byteLength, -MESSAGE_PREFIX_BYTES);
-    const head = pieces[0] as Buffer;
-    head[0] = 0;
-    head.writeUInt32BE(length, 1);
-    void this.#stream.send(pieces);
+    const direct = this.#directs.get(channel);
+    if (direct === undefined) sendMessage(this.#stream, channel, value);
+    else direct.stream.send(channel, value);
   }
 
   #greet(channel: number, value: unknown): void {
@@ -150,7 +209,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     this.#hello?.clear();
     this.#hello = undefined;
     const { maxMessageSize: maxMessageBytes } = this.#models;
-    this.send({ kind: 'welcome', protocol: LINK_PROTOCOL, version: VERSION, maxMessageBytes });
+    this.send({ kind: 'welcome', protocol: LINK_PROTOCOL, version: VERSION, maxMessageBytes, key: this.key });
   }
 
   #control(value: unknown): void {
@@ -172,7 +231,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
       case 'ended': {
         const number = expectWhole(message.channel, 'a channel');
         const channel = this.#channels.get(number);
-        this.#channels.delete(number);
+        this.#forget(number);
         return channel?.closed();
       }
       default:
@@ -220,7 +279,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     const openings = [...this.#openings.values()];
     this.#openings.clear();
     const channels = [...this.#channels.values()];
-    this.#channels.clear();
+    for (const number of [...this.#channels.keys(), ...this.#directs.keys()]) this.#forget(number);
     for (const channel of channels) channel.closed();
     for (const { reject } of openings) reject(gone());
     this.#models.lost(this, [...this.#binders.values()]);

@@ -8,7 +8,13 @@ import { TritonError } from '../../errors.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from '../../frontend/grpc/stream-call.js';
 import { Turns } from '../../lifecycle/turns.js';
 import { completeDeclared } from '../../link/stream/declared-model.js';
-import { LINK_TOKEN_HEADER, type LinkedInstance } from '../../link/stream/link-messages.js';
+import {
+  DIRECT_METHOD,
+  LINK_CHANNEL_HEADER,
+  LINK_METHOD,
+  LINK_TOKEN_HEADER,
+  type LinkedInstance,
+} from '../../link/stream/link-messages.js';
 import { type CompleteModelConfig, modelKey } from '../../model/complete-model-config.js';
 import type { Logger } from '../../observability/logger.js';
 import type { InstanceSource } from '../served-model.js';
@@ -17,7 +23,11 @@ import { type Binder, RemoteModel } from './remote-model.js';
 
 /** How long a process may be silent before it is pinged, and then until it answers, in milliseconds. */
 const KEEPALIVE = { keepaliveTime: 5000, keepaliveTimeout: 10_000, maxPingsWithoutData: 0 } as const;
+/** A callable may compute for long and answer no ping. Its process's link shows whether it is still there. */
+const DIRECT_KEEPALIVE = { keepaliveTime: 7_200_000 } as const;
 const LOOK_MILLISECONDS = 10;
+/** The value of {@link LINK_CHANNEL_HEADER}. */
+const CHANNEL_OF_LINK = /^([0-9a-f]{32})\/([1-9][0-9]{0,9})$/;
 
 /** The server that serves them. */
 export interface ServingServer {
@@ -33,9 +43,9 @@ export interface ServingServer {
   isIdle(connections: number): boolean;
 }
 
-export class RemoteModels implements LinkedModels, StreamMethod {
-  readonly isTrusted = true;
-  readonly keepalive = KEEPALIVE;
+export class RemoteModels implements LinkedModels {
+  /** The methods for other processes, by path. */
+  readonly methods: ReadonlyMap<string, StreamMethod>;
   readonly maxMessageSize: number;
   readonly #server: ServingServer;
   readonly #token: Buffer;
@@ -51,23 +61,47 @@ export class RemoteModels implements LinkedModels, StreamMethod {
     this.#server = server;
     this.maxMessageSize = server.maxMessageBytes;
     this.#token = digest(token);
+    const { maxMessageSize } = this;
+    const method = (keepalive: NonNullable<StreamMethod['keepalive']>, open: StreamMethod['open']): StreamMethod => ({
+      isTrusted: true,
+      maxMessageSize,
+      keepalive,
+      open: (stream) => (this.#isAllowed(stream) ? open(stream) : NOBODY),
+    });
+    this.methods = new Map([
+      [LINK_METHOD, method(KEEPALIVE, (stream) => this.#link(stream))],
+      [DIRECT_METHOD, method(DIRECT_KEEPALIVE, (stream) => this.#direct(stream))],
+    ]);
   }
 
-  open(stream: AnswerStream): StreamHandler {
+  /** Ends the stream with the reason if not. */
+  #isAllowed(stream: AnswerStream): boolean {
     const given = stream.head.header(LINK_TOKEN_HEADER);
     // Digests have one length, so that the comparison tells nothing of the token.
     const isAllowed = given !== undefined && timingSafeEqual(digest(given), this.#token);
-    if (!isAllowed || this.#isEnding) {
-      stream.fail(
-        isAllowed
-          ? new TritonError('UNAVAILABLE', 'Server exiting')
-          : new TritonError('UNAUTHENTICATED', "the access token is not the server's remoteAccessToken"),
-      );
-      return NOBODY;
-    }
+    if (isAllowed && !this.#isEnding) return true;
+    stream.fail(
+      isAllowed
+        ? new TritonError('UNAVAILABLE', 'Server exiting')
+        : new TritonError('UNAUTHENTICATED', "the access token is not the server's remoteAccessToken"),
+    );
+    return false;
+  }
+
+  #link(stream: AnswerStream): StreamHandler {
     const link = new RemoteLink(stream, this);
     this.#links.add(link);
     return link;
+  }
+
+  #direct(stream: AnswerStream): StreamHandler {
+    const [, key, channel] = CHANNEL_OF_LINK.exec(stream.head.header(LINK_CHANNEL_HEADER) ?? '') ?? [];
+    const link = [...this.#links].find((one) => one.key === key);
+    const handler = link?.direct(Number(channel), stream);
+    if (handler !== undefined) return handler;
+    // A balancer may have chosen another server than that of the link.
+    stream.fail(new TritonError('NOT_FOUND', 'the server has no such link, or no channel that waits to be opened'));
+    return NOBODY;
   }
 
   /** Whether another process has bound this name and version. */
@@ -166,7 +200,8 @@ export class RemoteModels implements LinkedModels, StreamMethod {
     this.#isEnding = true;
     let wasIdle = false;
     this.#draining = setInterval(() => {
-      const isIdle = this.#server.isIdle(this.#links.size);
+      const connections = [...this.#links].reduce((sum, link) => sum + link.connections, 0);
+      const isIdle = this.#server.isIdle(connections);
       // Requests that have come but were not read show a look later.
       if (isIdle && wasIdle) this.end();
       wasIdle = isIdle;

@@ -1,0 +1,78 @@
+// Runs in the thread of a callable: its own connection to the server, which carries the messages of one channel of a link.
+
+import { Http2Connection, STREAM_WINDOW } from '../client/grpc/http2-connection.js';
+import { TritonError } from '../errors.js';
+import type { DirectListeners, DirectWay } from '../link/host-port.js';
+import type { ToHost, ToInstance } from '../link/messages.js';
+import { DIRECT_METHOD, LINK_CHANNEL_HEADER, LINK_TOKEN_HEADER } from '../link/stream/link-messages.js';
+import { decodeMessage } from '../link/stream/stream-message.js';
+import { expectArray } from '../link/stream/check-values.js';
+import { LinkCall } from './link-call.js';
+import type { DirectOptions } from './link-connection.js';
+import { sendToServer } from './send-to-server.js';
+
+/** How long the server may take to end a call that was closed here. */
+const CLOSE_MILLISECONDS = 1000;
+
+export function openDirect(options: DirectOptions, listeners: DirectListeners): DirectWay {
+  return new DirectConnection(options, listeners);
+}
+
+class DirectConnection implements DirectWay {
+  readonly #channel: number;
+  readonly #listeners: DirectListeners;
+  readonly #connection: Http2Connection;
+  readonly #call: LinkCall;
+  #isTaken = false;
+  #isClosing = false;
+
+  constructor({ target, key, channel, maxMessageBytes }: DirectOptions, listeners: DirectListeners) {
+    this.#channel = channel;
+    this.#listeners = listeners;
+    this.#connection = new Http2Connection(target.server, target.tls ?? {}, STREAM_WINDOW.unary);
+    this.#call = new LinkCall({
+      connection: this.#connection,
+      address: target.server.address,
+      method: DIRECT_METHOD,
+      headers: { [LINK_TOKEN_HEADER]: target.accessToken, [LINK_CHANNEL_HEADER]: `${key}/${channel}` },
+      onMessage: (bytes) => this.#received(bytes),
+      onEnd: (_, isInOrder) => this.#ended(isInOrder),
+    });
+    this.#call.maxMessageBytes = maxMessageBytes;
+  }
+
+  post(message: ToInstance): void {
+    sendToServer(message, {
+      now: this.#listeners.now,
+      send: (value) => this.#call.send(this.#channel, value),
+      // Not within the call that posts.
+      answer: (refusal) => queueMicrotask(() => this.#listeners.onMessage(refusal)),
+      giveUp: () => this.#call.abort(new TritonError('INTERNAL', 'an answer of a stream cannot be sent')),
+    });
+  }
+
+  flush(): void {
+    this.#connection.write();
+  }
+
+  close(): void {
+    if (this.#isClosing) return;
+    this.#isClosing = true;
+    this.#call.halfClose();
+    setTimeout(() => this.#connection.destroy(), CLOSE_MILLISECONDS).unref();
+  }
+
+  #received(bytes: Buffer): void {
+    const { value } = decodeMessage(bytes);
+    const message = expectArray(value, 'a message');
+    if (this.#isTaken) return this.#listeners.onMessage(message as unknown as ToHost);
+    // The first message is empty.
+    this.#isTaken = true;
+    this.#listeners.onAnswer(true);
+  }
+
+  #ended(isInOrder: boolean): void {
+    this.#connection.destroy();
+    if (!this.#isClosing && !(this.#isTaken && isInOrder)) this.#listeners.onAnswer(false);
+  }
+}
