@@ -31,7 +31,7 @@ export interface DirectListeners {
 
 /** What a module exports that connects. */
 export interface DirectModule {
-  openDirect(options: unknown, listeners: DirectListeners): DirectWay;
+  readonly openDirect: (options: unknown, listeners: DirectListeners) => DirectWay;
 }
 
 export class HostPort implements HostChannel {

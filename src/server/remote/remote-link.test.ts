@@ -53,7 +53,7 @@ function linked() {
   stream.sent.length = 0;
   const own = new SeenStream();
   const direct = link.direct(1, own)!;
-  const closed = vi.fn();
+  const closed = vi.fn<() => void>();
   const open = () => {
     const channel = link.channel(1, CONFIG);
     const received: unknown[] = [];
@@ -106,7 +106,7 @@ describe("a callable's own connection", () => {
     open();
     expect(() => direct.message(bytes)).toThrow(message);
     expect(stream.end).toMatchObject({ code: 'INVALID_ARG', message });
-    await vi.runAllTicks();
+    await Promise.resolve();
     expect(closed).toHaveBeenCalledOnce();
   });
 
