@@ -67,6 +67,7 @@ export class Http2Connection implements ConnectionControl, FrameSink, Controlled
   isFinished = false;
   /** Once it is finished: nobody did anything wrong. */
   isInOrder = false;
+  readsLate = false;
   receivedBytes = 0;
   receivedMessageFrames = 0;
   /** Milliseconds for which there has been nothing to do, as far as ticks tell: no stream, or streams that wait for the peer. */

@@ -412,6 +412,18 @@ describe('a peer that takes nothing of its answers', () => {
     expect(socket.destroyed).toBe(true);
   });
 
+  it('may take its time where it is allowed to, whoever needs the room', async () => {
+    const { bound, socket } = await unread(1 << 20);
+    bound.connection.readsLate = true;
+    bound.tick(60 * MINUTE);
+    expect([bound.isStalled, socket.destroyed]).toEqual([false, false]);
+    bound.evict();
+    expect(socket.destroyed).toBe(false);
+    bound.connection.readsLate = false;
+    bound.tick(61 * MINUTE);
+    expect([bound.isStalled, socket.destroyed]).toEqual([true, true]);
+  });
+
   it('may leave a little for as long as it likes, until others need the room', async () => {
     const { bound, socket, budget } = await unread(1000);
     bound.tick(5000);

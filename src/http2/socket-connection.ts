@@ -119,7 +119,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     const { sender, unreadBytes } = connection;
     // Answers to pings go past data that no window lets out, so they do not count as its progress.
     const taken = sender.sentBytes + (socket.writableLength > 0 ? takenBytes(socket) : 0);
-    this.#idle = this.#reader.look(now, unreadBytes > 0, taken);
+    const idle = this.#reader.look(now, unreadBytes > 0, taken);
+    this.#idle = connection.readsLate ? 0 : idle;
     connection.tick(now);
     if (this.#idle > UNREAD_MILLISECONDS && unreadBytes > LEAST_UNREAD) socket.destroy();
   }

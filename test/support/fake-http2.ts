@@ -127,6 +127,7 @@ export class FakeConnection implements ConnectionControl {
   receivedMessageFrames = 0;
   sentMessageFrames = 0;
   isCongested = false;
+  readsLate = false;
   pings = 0;
   closedWith: readonly [code: ErrorCodeName, message: string] | undefined;
   /** The client answers the last ping. */

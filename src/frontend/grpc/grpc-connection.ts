@@ -43,8 +43,9 @@ export class GrpcConnection implements ConnectionListener {
     return take(new Http2Call(stream, head, this));
   }
 
-  /** A method of a call wants other times. */
+  /** The connection is of a process of the operator's own, which has times of its own, and may read when its callables let it. */
   keepalive(options: Partial<KeepaliveOptions>): void {
+    this.#connection.readsLate = true;
     this.#keepalive.stop();
     const all = { ...this.#options.keepalive, ...options };
     this.#keepalive = new ConnectionKeepalive(this.#connection, all, (text) => this.#log(text));

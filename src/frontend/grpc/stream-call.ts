@@ -56,7 +56,7 @@ export interface StreamMethod {
    * them. Default: false.
    */
   readonly isTrusted?: boolean;
-  /** Keepalive of the connections that its calls come on. Default: the port's. */
+  /** Keepalive of the connections that its calls come on, which may then read late. Default: the port's. */
   readonly keepalive?: Partial<KeepaliveOptions>;
   open(stream: AnswerStream): StreamHandler;
 }
