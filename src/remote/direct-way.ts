@@ -9,6 +9,7 @@ import { decodeMessage } from '../link/stream/stream-message.js';
 import { expectArray } from '../link/stream/check-values.js';
 import { LinkCall } from './link-call.js';
 import type { DirectOptions } from './link-connection.js';
+import { Pulse } from './pulse.js';
 import { sendToServer } from './send-to-server.js';
 
 /** How long the server may take to end a call that was closed here. */
@@ -23,6 +24,7 @@ class DirectConnection implements DirectWay {
   readonly #listeners: DirectListeners;
   readonly #connection: Http2Connection;
   readonly #call: LinkCall;
+  readonly #pulse: Pulse;
   #isTaken = false;
   #isClosing = false;
 
@@ -39,6 +41,11 @@ class DirectConnection implements DirectWay {
       onEnd: (_, isInOrder) => this.#ended(isInOrder),
     });
     this.#call.maxMessageBytes = maxMessageBytes;
+    this.#pulse = new Pulse({
+      connection: this.#connection,
+      ping: () => this.#call.send(channel, []),
+      onSilent: (seconds) => this.#call.abort(new TritonError('UNAVAILABLE', `nothing came for ${seconds} s`)),
+    });
   }
 
   post(message: ToInstance): void {
@@ -65,13 +72,15 @@ class DirectConnection implements DirectWay {
   #received(bytes: Buffer): void {
     const { value } = decodeMessage(bytes);
     const message = expectArray(value, 'a message');
-    if (this.#isTaken) return this.#listeners.onMessage(message as unknown as ToHost);
-    // The first message is empty.
+    if (message.length > 0) return this.#listeners.onMessage(message as unknown as ToHost);
+    // An empty message says that the connection is taken, or answers a ping.
+    if (this.#isTaken) return;
     this.#isTaken = true;
     this.#listeners.onAnswer(true);
   }
 
   #ended(isInOrder: boolean): void {
+    this.#pulse.close();
     this.#connection.destroy();
     if (!this.#isClosing && !(this.#isTaken && isInOrder)) this.#listeners.onAnswer(false);
   }

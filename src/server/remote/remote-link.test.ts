@@ -79,6 +79,15 @@ describe("a callable's own connection", () => {
     expect(received).toEqual([[CANCEL_CALL, 3]]);
   });
 
+  it('answers pings, before its channel is open too', () => {
+    const { own, direct, open } = linked();
+    direct.message(bytesOf(1, []));
+    const { received } = open();
+    direct.message(bytesOf(1, []));
+    expect(own.sent).toEqual([[], [], []]);
+    expect(received).toEqual([]);
+  });
+
   it('is not taken for a channel that is open, that has one, or that is none', () => {
     const { link, open } = linked();
     expect(link.direct(1, new SeenStream())).toBeUndefined();

@@ -116,6 +116,8 @@ export class RemoteLink implements BinderLink, StreamHandler {
     try {
       const { channel, value } = decodeMessage(bytes, SERVER_LIMITS);
       if (channel !== number) throw invalidArg(`a message for channel ${channel} came by the connection of ${number}`);
+      // A ping.
+      if (expectArray(value, 'a message').length === 0) return this.#directs.get(number)?.stream.send(number, []);
       this.#channels.get(number)?.receive(value);
     } catch (thrown) {
       const error = TritonError.from(thrown);

@@ -1,0 +1,46 @@
+// Keeps a call to a server from being idle, which proxies end, and tells when the server is gone though nothing says so. A
+// proxy may answer the pings of HTTP/2 itself, so the server answers messages instead.
+
+import type { Http2Connection } from '../client/grpc/http2-connection.js';
+
+const BEAT_MILLISECONDS = 1000;
+/** Beats without a byte from the server. They are counted, because a callable may hold this thread for longer. */
+const SILENT_BEATS = 30;
+const SILENT_SECONDS = (SILENT_BEATS * BEAT_MILLISECONDS) / 1000;
+
+export interface PulseOptions {
+  readonly connection: Http2Connection;
+  /** Sends a message that the server answers. */
+  readonly ping: () => void;
+  /** Nothing has come for so many seconds. */
+  readonly onSilent: (seconds: number) => void;
+}
+
+export class Pulse {
+  readonly #options: PulseOptions;
+  readonly #timer: NodeJS.Timeout;
+  #receivedBytes = 0;
+  #silentBeats = 0;
+
+  /** It does not keep the process alive. */
+  constructor(options: PulseOptions) {
+    this.#options = options;
+    this.#timer = setInterval(() => this.#beat(), BEAT_MILLISECONDS).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #beat(): void {
+    const { connection, ping, onSilent } = this.#options;
+    ping();
+    // Reads first the bytes that came while this thread was busy.
+    setImmediate(() => {
+      const { receivedBytes } = connection;
+      this.#silentBeats = receivedBytes === this.#receivedBytes ? this.#silentBeats + 1 : 0;
+      this.#receivedBytes = receivedBytes;
+      if (this.#silentBeats === SILENT_BEATS) onSilent(SILENT_SECONDS);
+    });
+  }
+}
