@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
 
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { otherConnection } from '../../test/support/share-owner.js';
 import { ByteBudget } from '../sockets/byte-budget.js';
@@ -72,6 +72,28 @@ describe('a socket', () => {
     expect(connection.socket.destroyed).toBe(false);
     tick(1100);
     expect(connection.socket.destroyed).toBe(true);
+  });
+
+  it('is not closed in a turn in which a request may have come that nobody has read', async () => {
+    const { client, connection } = await accept((answer) => answer.respond(200, ['Content-Length', '0'], []));
+    let received = '';
+    client.on('data', (chunk: Buffer) => (received += chunk.toString()));
+    const ended = once(client, 'end');
+    const turn = () => new Promise((resolve) => setImmediate(resolve));
+    // The client has had its time to ask.
+    const now = performance.now.bind(performance);
+    vi.spyOn(performance, 'now').mockImplementation(() => now() + 1000);
+    open.push({ close: () => vi.restoreAllMocks() });
+    connection.drain();
+    for (let turns = 0; turns < 20 && received === ''; turns++) {
+      const begin = performance.now();
+      while (performance.now() - begin < 5);
+      if (turns === 10) client.write(GET);
+      await turn();
+    }
+    await ended;
+    expect(received).toContain('200 OK');
+    expect(received).toContain('Connection: close');
   });
 
   it('is written once for all answers of a turn', async () => {

@@ -8,7 +8,7 @@ import { Output, takenBytes } from '../sockets/output.js';
 import type { ByteShare, HeldRequest, ShareOwner } from '../sockets/byte-budget.js';
 import { Presence } from '../sockets/presence.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
-import { afterReading } from '../pacing/after-reading.js';
+import { rightAfterReading } from '../pacing/after-reading.js';
 import { ServedTimer } from '../pacing/served-timer.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Writing } from '../sockets/write-turn.js';
@@ -23,6 +23,8 @@ const IDLE_READER_MILLISECONDS = 5000;
 const NEXT_REQUEST_MILLISECONDS = 500;
 /** How long the client may take to close its side when ours is closed; until then it can read why. */
 const LINGER_MILLISECONDS = 1000;
+
+const NO_TIMER = { clear: () => undefined };
 
 export interface SocketEnvironment extends SharedByConnections {
   readonly serve: ServeRequest;
@@ -42,7 +44,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
   readonly #openedAt = performance.now();
   #isDraining = false;
   /** Ends the wait for one more request. */
-  #awaited: ServedTimer | undefined;
+  #awaited: { clear(): void } | undefined;
   /** Whether the client has some time to close its side when ours is closed. */
   #lingers = true;
   readonly #share: ByteShare | undefined;
@@ -176,18 +178,21 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
     const isUnasked = connection.isIdle && this.unreadBytes === 0 && !connection.isFinished;
     if (!isUnasked || this.#awaited !== undefined) return;
     const left = since + NEXT_REQUEST_MILLISECONDS - performance.now();
-    // Received bytes may not be read yet.
-    if (left <= 0) afterReading(() => this.#closeUnasked());
-    else this.#awaited = new ServedTimer(() => this.#closeUnasked(), left);
+    // A request that has come may not be read yet.
+    const close = () => rightAfterReading(() => this.#closeUnasked());
+    this.#awaited = left > 0 ? new ServedTimer(close, left) : NO_TIMER;
+    if (left <= 0) close();
   }
 
   #closeUnasked(): void {
     const connection = this.#connection;
     this.#awaited = undefined;
     if (!connection.isIdle || connection.isFinished) return;
-    // The client has nothing to read, and may not know for long that the connection is closed.
+    // The client has nothing to read. In order, the socket would be closed a turn later, and a request of that turn would be lost;
+    // but TLS wants its goodbye.
     this.#lingers = false;
-    connection.closeWhenAnswered();
+    if ('encrypted' in this.socket) connection.closeWhenAnswered();
+    else this.socket.destroy();
   }
 
   #lost(): void {
