@@ -24,8 +24,11 @@ export interface DirectWay {
 
 export interface DirectListeners {
   readonly onMessage: (message: ToHost) => void;
-  /** Whether the server has taken the connection. Later with false: the connection was lost, and not closed by either end. */
-  readonly onAnswer: (isThere: boolean) => void;
+  /**
+   * Whether the server has taken the connection. Later with false: the connection was lost for this reason, and not closed by
+   * either end.
+   */
+  readonly onAnswer: (isThere: boolean, reason?: string) => void;
   readonly now: () => number;
 }
 
@@ -79,7 +82,7 @@ export class HostPort implements HostChannel {
   }
 
   async #connect([, module, options]: DirectMessage, listener: (message: ToHost) => void): Promise<void> {
-    const onAnswer = (isThere: boolean) => this.#port.post([DIRECT, isThere]);
+    const onAnswer: DirectListeners['onAnswer'] = (isThere, reason) => this.#port.post([DIRECT, isThere, reason]);
     try {
       const { openDirect } = (await import(module)) as DirectModule;
       if (this.#isClosed) return;
@@ -91,9 +94,9 @@ export class HostPort implements HostChannel {
         onAnswer,
         now: () => this.now(),
       });
-    } catch {
+    } catch (error) {
       // The link carries the messages.
-      onAnswer(false);
+      onAnswer(false, String(error));
     }
   }
 

@@ -68,8 +68,8 @@ export type ClaimsMessage = readonly [kind: typeof CLAIMS, words: ClaimWords];
  */
 export type DirectMessage = readonly [kind: typeof DIRECT, module: string, options: unknown];
 
-/** From the callable, to the thread of the link: whether it has that connection. False after true: it was lost. */
-export type DirectAnswer = readonly [kind: typeof DIRECT, isThere: boolean];
+/** From the callable, to the thread of the link: whether it has that connection, and why not. False after true: it was lost. */
+export type DirectAnswer = readonly [kind: typeof DIRECT, isThere: boolean, reason: string | undefined];
 
 /** To the callable: the client of one request of a batch is gone. */
 export type CancelMessage = readonly [kind: typeof CANCEL, id: number, index: number];

@@ -38,13 +38,14 @@ class DirectConnection implements DirectWay {
       method: DIRECT_METHOD,
       headers: { [LINK_TOKEN_HEADER]: target.accessToken, [LINK_CHANNEL_HEADER]: `${key}/${channel}` },
       onMessage: (bytes) => this.#received(bytes),
-      onEnd: (_, isInOrder) => this.#ended(isInOrder),
+      onEnd: (error, isInOrder) => this.#ended(error, isInOrder),
     });
     this.#call.maxMessageBytes = maxMessageBytes;
     this.#pulse = new Pulse({
       connection: this.#connection,
       ping: () => this.#call.send(channel, []),
-      onSilent: (seconds) => this.#call.abort(new TritonError('UNAVAILABLE', `nothing came for ${seconds} s`)),
+      address: target.server.address,
+      onSilent: (error) => this.#call.abort(error),
     });
   }
 
@@ -79,9 +80,9 @@ class DirectConnection implements DirectWay {
     this.#listeners.onAnswer(true);
   }
 
-  #ended(isInOrder: boolean): void {
+  #ended(error: TritonError, isInOrder: boolean): void {
     this.#pulse.close();
     this.#connection.destroy();
-    if (!this.#isClosing && !(this.#isTaken && isInOrder)) this.#listeners.onAnswer(false);
+    if (!this.#isClosing && !(this.#isTaken && isInOrder)) this.#listeners.onAnswer(false, error.message);
   }
 }

@@ -290,7 +290,10 @@ export class LinkClient {
         opening.instances.delete(channel);
         if (this.#instances.delete(channel) && instance.isAnnounced) this.#connection?.send({ kind: 'ended', channel });
       },
-      onLost: () => void connection?.close(new TritonError('UNAVAILABLE', 'a callable has lost its connection')),
+      onLost: (reason) => {
+        const message = `a callable has lost its connection: ${reason ?? 'it has ended'}`;
+        void connection?.close(new TritonError('UNAVAILABLE', message));
+      },
     });
     opening.instances.set(channel, instance);
     this.#instances.set(channel, instance);

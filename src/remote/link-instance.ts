@@ -30,8 +30,8 @@ export interface LinkInstanceOptions {
   readonly send: (message: ToInstance) => void;
   /** Called when the callable's end is gone. */
   readonly onClosed: () => void;
-  /** Called when the callable's own connection was lost, though the callable is there. */
-  readonly onLost: () => void;
+  /** Called with the reason when the callable's own connection was lost, though the callable is there. */
+  readonly onLost: (reason: string | undefined) => void;
 }
 
 export class LinkInstance {
@@ -82,7 +82,7 @@ export class LinkInstance {
   }
 
   #fromHost(message: ToInstance | DirectAnswer): void {
-    if (message[0] === DIRECT) return this.#answered(message[1]);
+    if (message[0] === DIRECT) return this.#answered(message);
     sendToServer(message, {
       now: () => this.#port.now(),
       send: this.#options.send,
@@ -91,8 +91,8 @@ export class LinkInstance {
     });
   }
 
-  #answered(isThere: boolean): void {
-    if (this.#isDirect && !isThere) this.#options.onLost();
+  #answered([, isThere, reason]: DirectAnswer): void {
+    if (this.#isDirect && !isThere) this.#options.onLost(reason);
     this.#isDirect = isThere;
     this.#decide();
   }

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import type { Http2Connection } from '../client/grpc/http2-connection.js';
+import type { TritonError } from '../errors.js';
 import { Pulse } from './pulse.js';
 
 describe('the pulse of a call', () => {
@@ -10,8 +11,8 @@ describe('the pulse of a call', () => {
   function beating() {
     const connection = { receivedBytes: 0 };
     const ping = vi.fn<() => void>();
-    const onSilent = vi.fn<(seconds: number) => void>();
-    const pulse = new Pulse({ connection: connection as Http2Connection, ping, onSilent });
+    const onSilent = vi.fn<(error: TritonError) => void>();
+    const pulse = new Pulse({ connection: connection as Http2Connection, address: 'grpc://there:1', ping, onSilent });
     return { connection, ping, onSilent, pulse };
   }
 
@@ -29,7 +30,8 @@ describe('the pulse of a call', () => {
     vi.advanceTimersByTime(29_500);
     expect(onSilent).not.toHaveBeenCalled();
     vi.advanceTimersByTime(30_000);
-    expect(onSilent.mock.calls).toEqual([[30]]);
+    expect(onSilent).toHaveBeenCalledOnce();
+    expect(onSilent.mock.calls[0]![0].message).toBe('grpc://there:1 has sent nothing for 30 s');
   });
 
   it('takes any byte for a sign of life', () => {
