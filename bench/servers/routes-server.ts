@@ -1,9 +1,10 @@
-// Add-sub with a route of its own, on the server's port or in a web application. Usage: routes-server.js <true|false> [mounted]. The
-// first is the value of `serverThread`.
+// Add-sub with a route of its own, on the server's port or in a web application on node:http, where it may be a handler of Fetch's
+// requests. Usage: routes-server.js <true|false> [mounted|fetch]. The first is the value of `serverThread`.
 
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
+import { getRequestListener } from '@hono/node-server';
 import { batch } from 'tstriton';
 
 import { addSub } from '../add-sub-callable.js';
@@ -21,8 +22,9 @@ triton.bind({
   outputs: { add: tensor, sub: tensor },
   config: { maxBatchSize: 64 },
 });
-if (process.argv[3] === 'mounted') {
-  const application = createServer(triton.handler());
+const place = process.argv[3];
+if (place !== undefined) {
+  const application = createServer(place === 'fetch' ? getRequestListener(triton.fetchHandler()) : triton.handler());
   await triton.run();
   await new Promise<void>((resolve) => application.listen(0, '127.0.0.1', resolve));
   serveControl({

@@ -20,7 +20,7 @@ const CONNECTIONS = 16;
 interface Server {
   readonly title: string;
   /** Arguments of our server, or the name of another one. The one by hand shows what node:http leaves for a mounted model. */
-  readonly started: readonly string[] | 'by-hand' | 'fastapi' | 'litserve';
+  readonly started: readonly string[] | 'by-hand' | 'fetch-by-hand' | 'fastapi' | 'litserve';
   readonly path: string;
 }
 
@@ -35,6 +35,8 @@ const SERVERS = {
   'route-mounted': { title: 'own route in node:http', started: ['false', 'mounted'], path: ROUTE },
   'infer-mounted': { title: 'infer in JSON in node:http', started: ['false', 'mounted'], path: INFER },
   'by-hand': { title: 'node:http by hand', started: 'by-hand', path: ROUTE },
+  'route-fetch': { title: 'own route as a Fetch handler', started: ['false', 'fetch'], path: ROUTE },
+  'fetch-by-hand': { title: 'Fetch handler by hand', started: 'fetch-by-hand', path: ROUTE },
   fastapi: { title: 'FastAPI and numpy', started: 'fastapi', path: ROUTE },
   litserve: { title: 'LitServe', started: 'litserve', path: ROUTE },
 } as const satisfies Record<string, Server>;
@@ -47,6 +49,7 @@ const GOALS: readonly (readonly [id: string, one: ServerName, other: ServerName,
   ['mounted', 'route-mounted', 'route-inline', 0.9],
   ['mounted', 'infer-mounted', 'infer-inline', 0.9],
   ['mounted', 'route-mounted', 'by-hand', 0.9],
+  ['mounted', 'route-fetch', 'fetch-by-hand', 0.9],
   ['fastapi', 'route', 'fastapi', 5],
   ['litserve', 'route', 'litserve', 5],
 ];
@@ -126,10 +129,9 @@ function titleOf({ title, started }: Server): string {
 
 async function start({ started }: Server, processes: StartedProcesses, cpus: string | undefined) {
   if (started !== 'fastapi' && started !== 'litserve') {
-    const process =
-      started === 'by-hand'
-        ? await processes.start('./floor/add-sub-floor.js', cpus)
-        : await processes.start('./servers/routes-server.js', cpus, ...started);
+    const process = Array.isArray(started)
+      ? await processes.start('./servers/routes-server.js', cpus, ...(started as readonly string[]))
+      : await processes.start('./floor/add-sub-floor.js', cpus, ...(started === 'fetch-by-hand' ? ['fetch'] : []));
     return { process, port: process.port('httpPort') };
   }
   const peer = await startPeer(started, cpus);
