@@ -7,6 +7,7 @@ import { basename } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 import { TritonError } from '../errors.js';
+import { importFrom } from './import-from.js';
 import { missingModuleType, missingModuleTypeUnderTsx } from './module-type.js';
 import { findsPackage, missingOwnPackage, offerOwnPackage, ownPackageAliases } from './own-package.js';
 import { tsxApiOf } from './running-tsx.js';
@@ -119,11 +120,6 @@ async function importPeer<Api>(name: 'jiti' | 'tsx/esm/api', url: string): Promi
   return importFrom<Api>(name)
     .catch(besideModule)
     .catch(() => undefined);
-}
-
-/** Bundlers must leave the import unchanged: its specifier is known only at run time. */
-function importFrom<T>(specifier: string): Promise<T> {
-  return import(/* webpackIgnore: true */ /* turbopackIgnore: true */ /* @vite-ignore */ specifier) as Promise<T>;
 }
 
 interface JitiApi {

@@ -2,6 +2,7 @@
 // its own to the server. Then messages do not pass the link's thread, which would cost each batch two more wake-ups of a
 // thread. The server chooses one of both ways for each channel, and the callable answers the way that it is asked.
 
+import { importFrom } from '../host/import-from.js';
 import { PortChannel } from './channel.js';
 import {
   DIRECT,
@@ -84,7 +85,7 @@ export class HostPort implements HostChannel {
   async #connect([, module, options]: DirectMessage, listener: (message: ToHost) => void): Promise<void> {
     const onAnswer: DirectListeners['onAnswer'] = (isThere, reason) => this.#port.post([DIRECT, isThere, reason]);
     try {
-      const { openDirect } = (await import(module)) as DirectModule;
+      const { openDirect } = await importFrom<DirectModule>(module);
       if (this.#isClosed) return;
       this.#way = openDirect(options, {
         onMessage: (message) => {
