@@ -191,11 +191,13 @@ export class ModelLives {
     const binding = this.#declare(name, declared);
     const done = this.#triton.rebind(boundModel(binding, this.#memory)).then(
       async () => {
-        const { binding: old } = place!;
-        place!.binding = binding;
+        const { binding: present } = place!;
+        // It resolves when the old one has ended. Meanwhile another one may have replaced it, and resolved.
+        const isLatest = present.binding < binding.binding;
+        if (isLatest) place!.binding = binding;
         // A server that stops serves on for a while what was bound when it began to.
         await this.#restarting?.catch(() => undefined);
-        old.goneAt = performance.now();
+        (isLatest ? present : binding).goneAt = performance.now();
       },
       (error: unknown) => {
         // One that was unbound or stopped while it loaded may serve until the unbind or the stop is over.
