@@ -14,7 +14,7 @@ export interface ConnectionControl {
   readonly sentMessageFrames: number;
   /** The socket has more than the system takes at the moment: no message goes out until it has drained. */
   readonly isCongested: boolean;
-  /** The peer may leave data unread for as long as it likes, whoever needs the room. Default: false. */
+  /** The peer may leave data unread for as long as it likes, even when others need the room. Default: false. */
   readsLate: boolean;
   /** `onAnswer` when the peer has answered; never when the connection ends before. */
   ping(onAnswer: () => void): void;

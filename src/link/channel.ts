@@ -16,7 +16,7 @@ export interface Channel<Sent, Received> {
   onMessage(listener: (message: Received) => void): void;
   /** Called once, after the last message, that either end has closed the channel. */
   onClose(listener: () => void): void;
-  /** Sends what waits for the end of the turn, where anything does. */
+  /** Sends all messages that wait for the end of the turn. */
   flush?(): void;
   close(): void;
   /** Milliseconds of a monotonic clock that is the same at both ends. */

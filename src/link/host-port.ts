@@ -17,9 +17,9 @@ import {
 export interface DirectWay {
   /** Throws when results cannot be sent, as a channel does. */
   post(message: ToInstance): void;
-  /** Hands what was posted to the operating system: the thread ends at once. */
+  /** Hands all posted messages to the operating system, because the thread ends at once. */
   flush(): void;
-  /** Closes the connection in order, after what was posted. */
+  /** Closes the connection in order, after all posted messages. */
   close(): void;
 }
 

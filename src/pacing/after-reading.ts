@@ -1,6 +1,6 @@
 // When everything has been read that sockets have by now.
 
-/** Between two looks at the sockets there are so many turns of the event loop at most that are not short. */
+/** A busy thread may have no short turn of the event loop for long. */
 const MOST_TURNS = 100;
 /** In a longer turn something may have come since the event loop looked. */
 const SHORT_TURN_MILLISECONDS = 2;
@@ -10,10 +10,7 @@ export function afterReading(callback: () => void): void {
   setImmediate(() => setImmediate(callback));
 }
 
-/**
- * The same at the end of a short turn, so that hardly anything has come since the look. A thread that is busy for long has such a
- * look after 100 turns.
- */
+/** The same at the end of a short turn: in a long one more may have come since the look. After 100 long turns it does not wait further. */
 export function rightAfterReading(callback: () => void, turnsLeft = MOST_TURNS): void {
   const begin = performance.now();
   setImmediate(() => {

@@ -160,7 +160,7 @@ export class Http2Connection implements ConnectionListener {
     else if (!socket.destroyed) socket.unref();
   }
 
-  /** Writes at once what waits for the end of the turn. */
+  /** Writes all frames at once, and not at the end of the turn. */
   write(): void {
     this.#connection.write();
   }

@@ -75,7 +75,7 @@ export class ValueWriter {
     return at + this.#at;
   }
 
-  /** Throws INVALID_ARG for functions and symbols, and for what is nested too deep. */
+  /** Throws INVALID_ARG for functions, symbols, and values nested too deep. */
   write(value: unknown): void {
     this.values++;
     switch (typeof value) {

@@ -79,7 +79,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     this.#hello = new ServedTimer(() => this.end(late), HELLO_MILLISECONDS);
   }
 
-  /** Its own connection, and those of callables. */
+  /** The number of its connections: its own, and one of each callable that has one. */
   get connections(): number {
     let count = 1;
     for (const { ended } of this.#directs.values()) if (ended === undefined) count++;
