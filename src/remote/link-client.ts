@@ -253,6 +253,7 @@ export class LinkClient {
         return;
       }
       case 'welcome':
+      case 'pong':
         return undefined;
       case 'readiness':
         return this.#host.ready(message.model, message.isReady);

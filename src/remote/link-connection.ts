@@ -16,9 +16,12 @@ import { decodeMessage } from '../link/stream/stream-message.js';
 import { VERSION } from '../server/version.js';
 import { LinkCall } from './link-call.js';
 
-/** The server pings a silent process every 5 s, so that a server from which nothing comes for so long is gone. */
-const LOOK_MILLISECONDS = 5000;
-const SILENT_LOOKS = 6;
+/**
+ * Between two pings. A proxy that balances calls answers the pings of HTTP/2 itself, and ends a call that is idle. So these are messages
+ * of the link, which the server answers, and a server from which nothing comes for so many looks is gone.
+ */
+const LOOK_MILLISECONDS = 1000;
+const SILENT_LOOKS = 30;
 
 export interface LinkTarget {
   readonly server: ServerUrl;
@@ -122,6 +125,7 @@ export class LinkConnection {
   }
 
   #look(): void {
+    if (this.#isReady) this.send({ kind: 'ping' });
     // Reads first the bytes that came while this thread was busy.
     setImmediate(() => {
       const { receivedBytes } = this.#connection;

@@ -25,6 +25,8 @@ export interface LinkedInstance {
 /** To the server. The process numbers models and channels, the server numbers openings. */
 export type BinderMessage =
   | { readonly kind: 'hello'; readonly protocol: number; readonly version: string }
+  /** Asks for `pong`, so that the link is never idle. */
+  | { readonly kind: 'ping' }
   | { readonly kind: 'bind'; readonly model: number; readonly declared: DeclaredModel; readonly instances: number }
   /** The model gets no more requests from here; answered with `unbound` when its last has ended. */
   | { readonly kind: 'unbind'; readonly model: number }
@@ -51,6 +53,7 @@ export type ServerMessage =
       /** Of this link, for the connections of callables. */
       readonly key: string;
     }
+  | { readonly kind: 'pong' }
   /** Answers `bind`: the model is served, or refused. */
   | { readonly kind: 'bound'; readonly model: number; readonly error?: SentFailure | undefined }
   | { readonly kind: 'unbound'; readonly model: number }

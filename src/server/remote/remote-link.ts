@@ -217,6 +217,8 @@ export class RemoteLink implements BinderLink, StreamHandler {
   #control(value: unknown): void {
     const message = expectRecord(value, 'a message') as unknown as BinderMessage;
     switch (message.kind) {
+      case 'ping':
+        return this.send({ kind: 'pong' });
       case 'bind':
         return void this.#bind(message);
       case 'unbind':
