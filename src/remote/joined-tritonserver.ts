@@ -113,7 +113,7 @@ export class JoinedTritonserver implements ServerHandle {
     for (;;) {
       const left = end - performance.now();
       try {
-        if (await this.#client.isLive({ timeoutMs: Math.max(1, left), signal: this.#over.signal })) return;
+        if (await this.#client.isLive({ timeoutMs: Math.max(1, Math.round(left)), signal: this.#over.signal })) return;
         throw new TritonError('UNAVAILABLE', `${this.#options.url} is not live`);
       } catch (thrown) {
         const error = TritonError.from(thrown);
@@ -329,7 +329,11 @@ export class JoinedTritonserver implements ServerHandle {
 async function placeOf(address: string): Promise<ListenOptions> {
   const port = /^[^/]+:([0-9]+)$/.exec(address)?.[1];
   if (port !== undefined) return { port: Number(port) };
-  await removeDeadSocket(address);
+  try {
+    await removeDeadSocket(address);
+  } catch (error) {
+    throw new TritonError('UNAVAILABLE', `cannot listen at ${address}: ${(error as Error).message}`, { cause: error });
+  }
   // tritonserver may run as another user. The key of a model is what lets its instances in.
   return { path: address, readableAll: true, writableAll: true };
 }

@@ -119,7 +119,7 @@ export class LinkConnection {
   #ended(error: TritonError): void {
     clearInterval(this.#timer);
     this.#connection.destroy();
-    const told = explained(error, this.#address);
+    const told = this.#isReady ? error : explained(error, this.#address);
     this.#greeted.reject(told);
     if (this.#isReady) this.#listeners.onEnd(told);
   }
@@ -140,6 +140,12 @@ export class LinkConnection {
 
 /** Says what the server's refusal means. */
 function explained(error: TritonError, address: string): TritonError {
+  // One of the two has not understood the other's first message.
+  if (error.code === 'INVALID_ARG') {
+    const own = `than this TSTriton ${VERSION}, which has version ${LINK_PROTOCOL}`;
+    const message = `${address} speaks another version of the link's protocol ${own}: ${error.message}`;
+    return new TritonError('UNSUPPORTED', message, { cause: error });
+  }
   if (!error.message.endsWith(' answered with gRPC status 12')) return error;
   return new TritonError(
     'UNSUPPORTED',

@@ -1,4 +1,4 @@
-import { chmodSync, copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { expect, it, vi } from 'vitest';
 
@@ -6,6 +6,8 @@ import { emptyFolder } from '../../test/support/temporary-files.js';
 import { checkTritonserver } from './find-tritonserver.js';
 
 const STUB = 'triton_python_backend_stub';
+
+const BACKEND = 'backends/python/libtriton_python.so';
 
 /** A folder with these executables, which need no library that is not there. */
 function installation(...files: readonly string[]): string {
@@ -18,14 +20,14 @@ function installation(...files: readonly string[]): string {
 }
 
 it("finds the given binary with NVIDIA's layout", () => {
-  const folder = installation('bin/tritonserver', `backends/python/${STUB}`);
+  const folder = installation('bin/tritonserver', `backends/python/${STUB}`, BACKEND);
   const binary = join(folder, 'bin/tritonserver');
   expect(checkTritonserver(binary)).toBe(binary);
 });
 
 it('finds the binary on the PATH, and passes folders of its name by', () => {
   const other = installation('tritonserver/bin/tritonserver');
-  const folder = installation('bin/tritonserver', `backends/python/${STUB}`);
+  const folder = installation('bin/tritonserver', `backends/python/${STUB}`, BACKEND);
   vi.stubEnv('PATH', `${other}:${join(folder, 'bin')}`);
   expect(checkTritonserver(undefined)).toBe(join(folder, 'bin/tritonserver'));
 });
@@ -61,4 +63,17 @@ it('says what is missing', () => {
   }
   vi.stubEnv('PATH', folder);
   expect(() => checkTritonserver(undefined)).toThrow("there is no 'tritonserver' on the PATH");
+});
+
+it.skipIf(process.platform !== 'linux')('says what the library of the python backend lacks', () => {
+  const folder = installation('bin/tritonserver', `backends/python/${STUB}`);
+  const binary = join(folder, 'bin/tritonserver');
+  const backend = join(folder, BACKEND);
+  const lacks = (what: string) => `engine: 'tritonserver' cannot start, it lacks ${what}`;
+  expect(() => checkTritonserver(binary)).toThrow(lacks(`its python backend: there is no ${backend}`));
+  const shell = readFileSync('/bin/sh').toString('latin1');
+  const [, needed] = /\0(lib[a-z]+)\.so\.[0-9]+\0/.exec(shell)!;
+  const other = needed!.replace(/.$/, '~');
+  writeFileSync(backend, shell.replaceAll(`\0${needed!}.so`, `\0${other}.so`), 'latin1');
+  expect(() => checkTritonserver(binary)).toThrow(lacks(`the library ${other}.so`));
 });

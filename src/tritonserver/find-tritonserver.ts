@@ -20,6 +20,7 @@ import { TritonError } from '../errors.js';
 const CONTAINER_PATH = '/opt/tritonserver/bin/tritonserver';
 
 const STUB = 'triton_python_backend_stub';
+const BACKEND = 'libtriton_python.so';
 
 export interface Tritonserver {
   readonly binary: string;
@@ -34,6 +35,8 @@ interface Parts {
   readonly binary: string;
   /** Runs `model.py`. */
   readonly stub: string;
+  /** The library that tritonserver loads for it. */
+  readonly backend: string;
   readonly environment: Readonly<Record<string, string>>;
   /** The folder of packages of a wheel; undefined for an installation of another kind. */
   readonly wheel: string | undefined;
@@ -48,9 +51,20 @@ export function findTritonserver(path: string | undefined, scratch: string): Tri
   return { binary, environment, flags: wheel === undefined ? [] : useWheel(wheel, stub, scratch) };
 }
 
-/** The path of the binary that would run. Throws UNAVAILABLE naming what is missing. */
+/**
+ * The path of the binary that would run. Throws UNAVAILABLE naming what is missing: also what tritonserver itself would name when it
+ * loads a model.
+ */
 export function checkTritonserver(path: string | undefined): string {
-  return partsOf(path).binary;
+  const { binary, backend, environment } = partsOf(path);
+  if (!existsSync(backend)) throw missing(`its python backend: there is no ${backend}`);
+  // What the binary has loaded is there for the backend too, wherever it lies.
+  const loaded = new Set(librariesOf(binary, environment).map(({ name }) => name));
+  expectLibraries(
+    backend,
+    librariesOf(backend, environment).filter(({ name }) => !loaded.has(name)),
+  );
+  return binary;
 }
 
 function partsOf(path: string | undefined): Parts {
@@ -58,10 +72,7 @@ function partsOf(path: string | undefined): Parts {
   const real = realpathSync(binary);
   const wheel = wheelOf(real);
   const parts = wheel === undefined ? containerParts(binary, real) : wheelParts(binary, wheel);
-  for (const file of [parts.binary, parts.stub]) {
-    const library = missingLibrary(file, parts.environment);
-    if (library !== undefined) throw missing(`the library ${library}, which ${file} needs`);
-  }
+  for (const file of [parts.binary, parts.stub]) expectLibraries(file, librariesOf(file, parts.environment));
   return parts;
 }
 
@@ -69,13 +80,26 @@ function containerParts(binary: string, real: string): Parts {
   const backend = join(dirname(dirname(real)), 'backends', 'python');
   const stub = join(backend, STUB);
   if (!existsSync(stub)) throw missing(`its python backend: there is no ${stub}`);
-  return { binary, stub, environment: {}, wheel: undefined };
+  return { binary, stub, backend: join(backend, BACKEND), environment: {}, wheel: undefined };
 }
 
-/** Undefined also where there is no `ldd` to ask. */
-function missingLibrary(file: string, environment: Readonly<Record<string, string>>): string | undefined {
+interface Library {
+  readonly name: string;
+  readonly isThere: boolean;
+}
+
+/** None where there is no `ldd` to ask. */
+function librariesOf(file: string, environment: Readonly<Record<string, string>>): readonly Library[] {
   const { stdout } = spawnSync('ldd', [file], { env: { ...process.env, ...environment }, encoding: 'utf8' });
-  return /^\s*(\S+) => not found/m.exec(stdout ?? '')?.[1];
+  return [...(stdout ?? '').matchAll(/^\s*(\S+) => (.*)/gm)].map(([, name, place]) => ({
+    name: name!,
+    isThere: !place!.startsWith('not found'),
+  }));
+}
+
+function expectLibraries(file: string, libraries: readonly Library[]): void {
+  const lacking = libraries.find(({ isThere }) => !isThere);
+  if (lacking !== undefined) throw missing(`the library ${lacking.name}, which ${file} needs`);
 }
 
 function findBinary(): string {
@@ -121,7 +145,8 @@ function wheelParts(binary: string, packages: string): Parts {
     LD_LIBRARY_PATH: joined(join(packages, 'nvidia_pytriton.libs'), process.env['LD_LIBRARY_PATH']),
     PATH: joined(bin, process.env['PATH']),
   };
-  return { binary, stub, environment, wheel: packages };
+  const backend = join(packages, 'pytriton', 'tritonserver', 'backends', 'python', BACKEND);
+  return { binary, stub, backend, environment, wheel: packages };
 }
 
 /** PyTriton puts the stub of the running Python beside its backend; this makes such a folder of links. Returns the flags. */

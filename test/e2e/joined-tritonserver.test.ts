@@ -1,5 +1,5 @@
 // Models that a tritonserver serves which runs already, played by a server of this process.
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -200,9 +200,32 @@ describe('a model in a tritonserver that runs already', () => {
 });
 
 describe('a tritonserver that is not there', () => {
+  it('is an error where the instances cannot have their socket, and takes no file for one', async () => {
+    await using server = await new PlayedTritonserver().start();
+    const folder = emptyFolder('tstriton-joined-');
+    const file = join(folder, 'weights');
+    writeFileSync(file, 'precious');
+    for (const [address, reason] of [
+      [file, 'EADDRINUSE'],
+      [join(folder, 'none', 'app.sock'), `there is no folder ${join(folder, 'none')}`],
+    ] as const) {
+      await expect(joined(server, address).bind(times(2)).connect()).rejects.toMatchObject({
+        code: 'UNAVAILABLE',
+        message: expect.stringMatching(new RegExp(`^cannot listen at ${address}: .*${reason}`)),
+      });
+    }
+    expect(readFileSync(file, 'utf8')).toBe('precious');
+    expect(server.loads).toEqual([]);
+  });
+
   it('is an error within the deadline, and leaves no socket file', async () => {
     const address = join(emptyFolder('tstriton-joined-'), 'app.sock');
-    const server = await new PlayedTritonserver().start();
+    await using server = await new PlayedTritonserver().start();
+    server.isSilent = true;
+    await expect(joined(server, address, { timeoutMs: 300 }).connect()).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+      message: expect.stringMatching(/^deadline of \d+ ms exceeded for ServerLive at/),
+    });
     await server.kill();
     await expect(joined(server, address, { timeoutMs: 300 }).connect()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect(existsSync(address)).toBe(false);

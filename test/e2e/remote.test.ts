@@ -1,5 +1,6 @@
 // Models of another process: what bind, connect and stop do, what they refuse, and what a client sees of the model.
 import { existsSync } from 'node:fs';
+import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:http2';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
@@ -8,6 +9,8 @@ import { describe, expect, it } from 'vitest';
 import { batch, defineModel, RemoteTriton, Triton, type TritonConfig } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
+import { answerGrpc, failGrpc } from '../support/fake-servers.js';
+import { framed, rawGrpcCall } from '../support/raw-grpc.js';
 import { connectRemote, REMOTE, REMOTE_TOKEN, remoteOf, SILENT } from '../support/remote.js';
 import { gate, startServer } from '../support/start-server.js';
 import { emptyFolder } from '../support/temporary-files.js';
@@ -244,7 +247,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model of ano
     bindDouble(remote);
     await expect(remote.connect()).rejects.toMatchObject({
       code: 'ALREADY_EXISTS',
-      message: "model 'Double' version 1 is bound in the server's own process",
+      message: "model 'Double' version 1 is one of the server's own models",
     });
     await using _other = await connectRemote(server, bindAddSub);
     server.triton.bind({ ...addSub, inferFunc: batch(({ a, b }) => ({ sum: a, difference: b })) });
@@ -298,6 +301,41 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model of ano
       code: 'UNSUPPORTED',
       message: `${closed.grpc} lets no other process bind models: it is not a TSTriton server with the option remoteAccessToken`,
     });
+  });
+});
+
+describe('another version of the link', () => {
+  it('is refused by the server, also where its messages have another form', async () => {
+    await using server = await startServer(() => undefined, REMOTE);
+    // A version that was never published said hello in JSON.
+    const hello = framed(Buffer.from('....{"json":{"kind":"hello","protocol":1,"version":"0.0.9"},"buffers":[]}'));
+    const { status } = await rawGrpcCall(server.grpc, '/tstriton.Link/Serve', hello, {
+      'tstriton-remote-access-token': REMOTE_TOKEN,
+    });
+    expect(status).toEqual({
+      code: 12,
+      message: expect.stringMatching(
+        /^the server is TSTriton .* with version \d+ of the link's protocol, got a message/,
+      ),
+    });
+  });
+
+  it.each<[string, (stream: ServerHttp2Stream) => void]>([
+    ['does not understand this one', (stream) => failGrpc(stream, 3, 'a message of the link is malformed')],
+    ['answers in another form', (stream) => answerGrpc(stream, Buffer.from('....{"json":{"kind":"welcome"}}'))],
+  ])('is an error at once where the server %s', async (_, answer) => {
+    const fake = createHttp2Server().on('stream', answer);
+    await new Promise<void>((resolve) => fake.listen(0, '127.0.0.1', resolve));
+    const { port } = fake.address() as AddressInfo;
+    const remote = remoteOf({ grpc: `grpc://127.0.0.1:${port}` });
+    bindDouble(remote);
+    await expect(remote.connect()).rejects.toMatchObject({
+      code: 'UNSUPPORTED',
+      message: expect.stringMatching(
+        /^grpc:.* speaks another version of the link's protocol than this TSTriton .*: a message of the link is malformed/,
+      ),
+    });
+    await new Promise((resolve) => fake.close(resolve));
   });
 });
 

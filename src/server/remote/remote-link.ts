@@ -14,7 +14,7 @@ import {
 } from '../../link/stream/link-messages.js';
 import { checkError, expectArray, expectRecord, expectWhole } from '../../link/stream/check-values.js';
 import { RemoteChannel } from '../../link/stream/remote-channel.js';
-import { decodeMessage, SERVER_LIMITS } from '../../link/stream/stream-message.js';
+import { decodeMessage, SERVER_LIMITS, type StreamMessage } from '../../link/stream/stream-message.js';
 import { receiveFailure, sendFailure } from '../../link/sent-error.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { ServedTimer } from '../../pacing/served-timer.js';
@@ -87,8 +87,9 @@ export class RemoteLink implements BinderLink, StreamHandler {
   }
 
   message(bytes: Buffer): void {
-    const { channel, value } = decodeMessage(bytes, SERVER_LIMITS);
-    if (this.#hello !== undefined) this.#greet(channel, value);
+    const isFirst = this.#hello !== undefined;
+    const { channel, value } = isFirst ? firstMessage(bytes) : decodeMessage(bytes, SERVER_LIMITS);
+    if (isFirst) this.#greet(channel, value);
     else if (channel === CONTROL_CHANNEL) this.#control(value);
     // A message may cross the end of its channel.
     else this.#channels.get(channel)?.receive(value);
@@ -203,10 +204,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     const hello = expectRecord(value, 'the first message') as Partial<BinderMessage & { kind: 'hello' }>;
     if (channel !== CONTROL_CHANNEL || hello.kind !== 'hello') throw invalidArg('a link begins with hello');
     if (hello.protocol !== LINK_PROTOCOL) {
-      throw new TritonError(
-        'UNSUPPORTED',
-        `the server is TSTriton ${VERSION} with version ${LINK_PROTOCOL} of the link's protocol, got ${String(hello.version)} with version ${String(hello.protocol)}`,
-      );
+      throw otherVersion(`${String(hello.version)} with version ${String(hello.protocol)}`);
     }
     this.#hello?.clear();
     this.#hello = undefined;
@@ -288,6 +286,20 @@ export class RemoteLink implements BinderLink, StreamHandler {
     for (const { reject } of openings) reject(gone());
     this.#models.lost(this, [...this.#binders.values()]);
   }
+}
+
+/** Versions may differ in the form of their messages too. */
+function firstMessage(bytes: Buffer): StreamMessage {
+  try {
+    return decodeMessage(bytes, SERVER_LIMITS);
+  } catch (error) {
+    throw otherVersion('a message of another form', error);
+  }
+}
+
+function otherVersion(got: string, cause?: unknown): TritonError {
+  const expected = `the server is TSTriton ${VERSION} with version ${LINK_PROTOCOL} of the link's protocol`;
+  return new TritonError('UNSUPPORTED', `${expected}, got ${got}`, { cause });
 }
 
 function checkedInstance(value: unknown): LinkedInstance {

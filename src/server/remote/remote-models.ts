@@ -118,7 +118,7 @@ export class RemoteModels implements LinkedModels {
     const known = this.#models.get(modelKey(config));
     const { name, version } = config;
     if (known === undefined && this.#server.has(config)) {
-      const message = `model '${name}' version ${version} is bound in the server's own process`;
+      const message = `model '${name}' version ${version} is one of the server's own models`;
       throw new TritonError('ALREADY_EXISTS', message);
     }
     const different = known && differenceOf(known.config, config);
