@@ -246,13 +246,16 @@ export class TritonserverEngine implements ServerHandle {
     const { config } = this.#read;
     const index = await this.#client!.repositoryIndex();
     const failures: string[] = [];
+    let isTaken = false;
     for (const { name, version, state, reason } of index) {
       const served = this.#served.get(`${name}/${version}`);
       if (served !== undefined) served.model.isReady = state === 'READY';
-      if (state === 'UNAVAILABLE' && reason !== '' && reason !== 'unloaded')
-        failures.push(`model '${name}' version ${version}: ${reason}`);
+      if (state !== 'UNAVAILABLE' || reason === '' || reason === 'unloaded') continue;
+      isTaken ||= reason.includes('two or more repositories');
+      // A failure of all versions has none.
+      failures.push(`model '${name}'${version === '' ? '' : ` version ${version}`}: ${reason}`);
     }
     if (failures.length === 0 || !config.exitOnError) return;
-    throw new TritonError('INTERNAL', failures.join('; '));
+    throw new TritonError(isTaken ? 'ALREADY_EXISTS' : 'INTERNAL', failures.join('; '));
   }
 }

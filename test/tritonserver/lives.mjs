@@ -3,7 +3,7 @@
 //   node test/tritonserver/lives.mjs <path of tritonserver> [part of a case's name]
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -260,6 +260,18 @@ const CASES = {
       { code: 'UNAVAILABLE', message: new RegExp(`127.0.0.1:${port} for HTTP`) },
     );
     server.close();
+  },
+  'a name that a folder of the repository has too is told, and nothing is left': async () => {
+    const repository = mkdtempSync(join(scratch, 'repository-'));
+    mkdirSync(join(repository, 'Times', '1'), { recursive: true });
+    writeFileSync(join(repository, 'Times', 'config.pbtxt'), 'backend: "python"');
+    const before = folders();
+    await assert.rejects(
+      served(async () => undefined, { modelRepository: [repository] }),
+      { code: 'ALREADY_EXISTS', message: "model 'Times': model appears in two or more repositories" },
+    );
+    assert.deepEqual(folders(), before, 'a folder is left');
+    await until(() => children(process.pid).length === 0, 'the end of all processes', 5);
   },
   'a model that tritonserver cannot serve is told': () =>
     served(async (triton) => {
