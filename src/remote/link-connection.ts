@@ -15,13 +15,7 @@ import {
 import { decodeMessage } from '../link/stream/stream-message.js';
 import { VERSION } from '../server/version.js';
 import { LinkCall } from './link-call.js';
-
-/**
- * Between two pings. A proxy that balances calls answers the pings of HTTP/2 itself, and ends a call that is idle. So these are messages
- * of the link, which the server answers, and a server from which nothing comes for so many looks is gone.
- */
-const LOOK_MILLISECONDS = 1000;
-const SILENT_LOOKS = 30;
+import { Pulse } from './pulse.js';
 
 export interface LinkTarget {
   readonly server: ServerUrl;
@@ -54,13 +48,11 @@ export class LinkConnection {
   readonly #call: LinkCall;
   readonly #target: LinkTarget;
   readonly #address: string;
-  readonly #timer: NodeJS.Timeout;
+  readonly #pulse: Pulse;
   #greeted!: { readonly resolve: () => void; readonly reject: (error: TritonError) => void };
   /** For the connections of callables. */
   #key = '';
   #isReady = false;
-  #receivedBytes = 0;
-  #silentLooks = 0;
 
   constructor(target: LinkTarget, listeners: LinkListeners) {
     const { server, tls, accessToken } = target;
@@ -70,8 +62,13 @@ export class LinkConnection {
     this.#address = address;
     this.ready = new Promise((resolve, reject) => (this.#greeted = { resolve, reject }));
     this.ready.catch(() => undefined);
-    this.#timer = setInterval(() => this.#look(), LOOK_MILLISECONDS);
     this.#connection = new Http2Connection(server, tls ?? {}, STREAM_WINDOW.unary);
+    this.#pulse = new Pulse({
+      address,
+      connection: this.#connection,
+      ping: () => this.#isReady && this.send({ kind: 'ping' }),
+      onSilent: (error) => this.#call.abort(error),
+    });
     this.#call = new LinkCall({
       connection: this.#connection,
       address,
@@ -117,24 +114,11 @@ export class LinkConnection {
   }
 
   #ended(error: TritonError): void {
-    clearInterval(this.#timer);
+    this.#pulse.close();
     this.#connection.destroy();
     const told = this.#isReady ? error : explained(error, this.#address);
     this.#greeted.reject(told);
     if (this.#isReady) this.#listeners.onEnd(told);
-  }
-
-  #look(): void {
-    if (this.#isReady) this.send({ kind: 'ping' });
-    // Reads first the bytes that came while this thread was busy.
-    setImmediate(() => {
-      const { receivedBytes } = this.#connection;
-      this.#silentLooks = receivedBytes === this.#receivedBytes ? this.#silentLooks + 1 : 0;
-      this.#receivedBytes = receivedBytes;
-      if (this.#silentLooks < SILENT_LOOKS) return;
-      const seconds = (SILENT_LOOKS * LOOK_MILLISECONDS) / 1000;
-      this.#call.abort(new TritonError('UNAVAILABLE', `${this.#address} has sent nothing for ${seconds} s`));
-    });
   }
 }
 

@@ -25,6 +25,13 @@ const count = defineModel({
   strict: true,
 });
 
+const where = defineModel({
+  modelName: 'Where',
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'int32', shape: [1] }, name: { dtype: 'string', shape: [1] } },
+  strict: true,
+});
+
 const MODES = ['tcp', 'http'] as const;
 const LOST = 'is lost';
 
@@ -135,6 +142,25 @@ describe.runIf(HAS_HAPROXY).each(MODES)('a link through haproxy in mode %s', (mo
       return log.times(LOST) === lost;
     };
     while (!(await isKept()));
+  });
+
+  it('is kept while a callable blocks its thread for longer than the timeouts of haproxy', async () => {
+    await using server = await startServer(() => undefined, REMOTE);
+    const haproxy = await startHaproxy({ mode, timeout: '2s', servers: [server.triton.grpcPort!] });
+    const binder = watchedProcess([fixture('remote-binder'), at(haproxy.port).grpc, REMOTE_TOKEN, 'busy']);
+    await binder.wrote('connected');
+    await using client = new ModelClient(server.http, where, { retry: false });
+    const milliseconds = 5000;
+    // Again only where this machine stood still: otherwise each of them would be lost.
+    const answered = async () => {
+      try {
+        return (await client.inferSample({ x: Int32Array.of(-milliseconds) })).y.data[0];
+      } catch (error) {
+        if (TritonError.is(error) && error.code === 'UNAVAILABLE') return undefined;
+        throw error;
+      }
+    };
+    await expect.poll(answered).toBe(-2 * milliseconds);
   });
 
   it('ends when its process stands still, and comes back when that goes on', async () => {

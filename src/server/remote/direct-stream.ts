@@ -44,6 +44,11 @@ export class DirectStream implements StreamHandler {
     if (!this.#isOver) sendMessage(this.#stream, channel, value);
   }
 
+  /** Sends an empty message, unless others wait to be read. */
+  beat(channel: number): void {
+    if (this.#stream.room === undefined) this.send(channel, []);
+  }
+
   close(): void {
     if (this.#isOver) return;
     this.#isOver = true;

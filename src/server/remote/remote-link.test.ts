@@ -88,6 +88,17 @@ describe("a callable's own connection", () => {
     expect(received).toEqual([]);
   });
 
+  it('is never idle, whatever its callable does, until the link ends', () => {
+    const { link, own } = linked();
+    own.sent.length = 0;
+    vi.advanceTimersByTime(3500);
+    expect(own.sent).toEqual([[], [], []]);
+    link.end();
+    vi.advanceTimersByTime(5000);
+    expect(own.sent).toHaveLength(3);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   it('is not taken for a channel that is open, that has one, or that is none', () => {
     const { link, open } = linked();
     expect(link.direct(1, new SeenStream())).toBeUndefined();
@@ -158,4 +169,11 @@ describe("a callable's own connection", () => {
     await vi.advanceTimersByTimeAsync(1000);
     expect(stream.end).toMatchObject({ code: 'UNAVAILABLE', message: 'the connection of a callable is lost' });
   });
+});
+
+it('answers the pings of a link', () => {
+  const { stream, link } = linked();
+  link.message(bytesOf(0, { kind: 'ping' }));
+  expect(stream.sent).toEqual([{ kind: 'pong' }]);
+  link.end();
 });

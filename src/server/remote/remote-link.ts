@@ -30,6 +30,12 @@ const MOST_CHANNELS = 10_000;
 /** The end of a channel must follow the end of its callable's own connection this soon. Otherwise that connection is lost. */
 const ENDED_MILLISECONDS = 5000;
 
+/**
+ * Between two empty messages to a callable that has a connection of its own: proxies end what is idle, and a callable that blocks its
+ * thread cannot ping.
+ */
+const BEAT_MILLISECONDS = 1000;
+
 /** What a link needs of the bound models. */
 export interface LinkedModels {
   /** The largest message that a process may send, in bytes. */
@@ -69,6 +75,8 @@ export class RemoteLink implements BinderLink, StreamHandler {
   /** By their numbers; without the functions once they are open. */
   readonly #openings = new Map<number, Opening>();
   #nextOpening = 1;
+  /** Runs once a callable has a connection of its own. */
+  #beats: NodeJS.Timeout | undefined;
   #hello: ServedTimer | undefined;
   #isOver = false;
 
@@ -110,7 +118,12 @@ export class RemoteLink implements BinderLink, StreamHandler {
     this.#directs.set(number, direct);
     // Says that it is taken.
     direct.stream.send(number, []);
+    this.#beats ??= setInterval(() => this.#beat(), BEAT_MILLISECONDS).unref();
     return direct.stream;
+  }
+
+  #beat(): void {
+    for (const [number, { stream }] of this.#directs) stream.beat(number);
   }
 
   #fromCallable(number: number, bytes: Buffer): void {
@@ -278,6 +291,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#hello?.clear();
+    clearInterval(this.#beats);
     const openings = [...this.#openings.values()];
     this.#openings.clear();
     const channels = [...this.#channels.values()];
