@@ -110,6 +110,7 @@ export class JoinedTritonserver implements ServerHandle {
   /** Waits until it answers. */
   async #live(timeoutMs: number): Promise<void> {
     const end = performance.now() + timeoutMs;
+    let earlier: TritonError | undefined;
     for (;;) {
       const left = end - performance.now();
       try {
@@ -117,7 +118,10 @@ export class JoinedTritonserver implements ServerHandle {
         throw new TritonError('UNAVAILABLE', `${this.#options.url} is not live`);
       } catch (thrown) {
         const error = TritonError.from(thrown);
+        // The last attempt had little time: what an earlier one has met says more.
+        if (error.code === 'DEADLINE_EXCEEDED') throw earlier ?? error;
         if (error.code !== 'UNAVAILABLE' || this.#over.signal.aborted || left <= LOOK_MS) throw error;
+        earlier = error;
         await this.#pause(LOOK_MS);
       }
     }

@@ -79,13 +79,17 @@ export class LinkClient {
   /** Waits for a server that is not there yet. Rejects with UNAVAILABLE, or at once with its refusal. */
   async connect(): Promise<void> {
     const end = performance.now() + this.#timeoutMs;
+    let earlier: TritonError | undefined;
     for (;;) {
       try {
         return await this.#attempt(end - performance.now());
       } catch (thrown) {
         const error = TritonError.from(thrown);
+        // The last attempt had little time: what an earlier one has met says more.
+        if (error.code === 'DEADLINE_EXCEEDED') throw earlier ?? error;
         if (error.code !== 'UNAVAILABLE' || this.#stopped !== undefined) throw error;
         if (performance.now() + FIRST_PAUSE >= end) throw error;
+        earlier = error;
         await this.#pause(FIRST_PAUSE);
       }
     }

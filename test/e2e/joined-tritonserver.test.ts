@@ -1,5 +1,6 @@
 // Models that a tritonserver serves which runs already, played by a server of this process.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -216,6 +217,25 @@ describe('a tritonserver that is not there', () => {
     }
     expect(readFileSync(file, 'utf8')).toBe('precious');
     expect(server.loads).toEqual([]);
+  });
+
+  it('is the error of the last attempt that had time for one', async () => {
+    let asked = 0;
+    const other = createHttpServer((_, response) => void (asked++ === 0 && response.writeHead(400).end()));
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const triton = new RemoteTriton(`http://127.0.0.1:${port}`, {
+      engine: 'tritonserver',
+      instanceAddress: join(emptyFolder('tstriton-joined-'), 'app.sock'),
+      timeoutMs: 3000,
+      logger: SILENT,
+    });
+    await expect(triton.connect()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: `http://127.0.0.1:${port} is not live`,
+    });
+    expect(asked).toBe(2);
+    await new Promise((resolve) => other.close(resolve));
   });
 
   it('is an error within the deadline, and leaves no socket file', async () => {

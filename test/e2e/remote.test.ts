@@ -425,6 +425,23 @@ describe('a remote server that is not there', () => {
     await new Promise((resolve) => silent.close(resolve));
   });
 
+  it('is the error of the last attempt that had time for one', async () => {
+    let connections = 0;
+    const other = createServer((socket) => {
+      socket.resume().on('error', () => undefined);
+      if (connections++ === 0) socket.end('SSH-2.0-OpenSSH_9.2\r\n');
+    });
+    await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
+    const { port } = other.address() as AddressInfo;
+    const remote = remoteOf({ grpc: `127.0.0.1:${port}` }, { timeoutMs: 3000 });
+    await expect(remote.connect()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: expect.stringContaining('does not answer in gRPC'),
+    });
+    expect(connections).toBe(2);
+    await new Promise((resolve) => other.close(resolve));
+  });
+
   it.each<[string, unknown, string]>([
     ['http://localhost:8000', { accessToken: 't' }, "needs the server's gRPC port"],
     ['grpc://localhost:8001/x', { accessToken: 't' }, 'gRPC has no paths'],
