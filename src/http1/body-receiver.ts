@@ -14,7 +14,8 @@ import type { BodyPlan } from './http-exchange.js';
 const SMALLEST_DIRECT_READ = 32_768;
 /**
  * Memory for a body is at most that many times what has come of it. The system gives pages as they are written, but V8 collects
- * its heap more often the more memory was taken, and a mere claim must not cause that.
+ * its heap more often the more memory was taken, and a mere claim must not cause that. Until the whole length is believed there is
+ * memory for that much of it only: what has come then is copied at once.
  */
 const BELIEVED_TIMES = 512;
 const LEAST_MEMORY = 65_536;
@@ -107,7 +108,7 @@ export class BodyReceiver {
     const received = this.length - this.left;
     const needed = received + taken;
     if (before !== undefined && needed <= before.length) return true;
-    const bytes = Math.min(this.length, Math.max(LEAST_MEMORY, BELIEVED_TIMES * needed));
+    const bytes = memoryFor(this.length, needed);
     try {
       this.#memory = allocate(bytes, plan.alignedAt);
     } catch {
@@ -176,6 +177,11 @@ export class BodyReceiver {
     exchange.plan = undefined;
     exchange.isReceived = true;
   }
+}
+
+function memoryFor(length: number, needed: number): number {
+  const believed = BELIEVED_TIMES * needed;
+  return length <= believed ? length : Math.max(LEAST_MEMORY, Math.min(believed, Math.ceil(length / BELIEVED_TIMES)));
 }
 
 /** Throws RangeError when memory is missing. */

@@ -286,4 +286,23 @@ describe('unpacking many elements', () => {
   it('does few at once', () => {
     expect(pausesFor('string', ['a', 'b']).pauses).toBe(0);
   });
+
+  it('copy large numbers that are not aligned with pauses', () => {
+    const values = 4 << 20;
+    const { buffers, extras } = encodeBatch([requestInBody(values, 1)], FLOATS);
+    const work = decodeBatch({ buffers, extras }, FLOATS, false);
+    let pauses = 0;
+    let step = work.next();
+    for (; step.done !== true; step = work.next()) pauses++;
+    // No more than a megabyte is copied without a look at the pace.
+    expect(pauses).toBe((values * 12) >> 20);
+    const [request] = step.value;
+    const { a, b } = request!.inputs as { a: Tensor<'float32'>; b: Tensor<'float64'> };
+    expect([a.data.length, a.data.at(-1), b.data.length, b.data.at(-1)]).toEqual([
+      values,
+      values - 1,
+      values,
+      1 - values,
+    ]);
+  });
 });

@@ -11,10 +11,11 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { emptyInputs } from '../model/input-list.js';
 import { requestedNames } from '../model/requested-outputs.js';
+import { copyPaced } from '../pacing/paced-bytes.js';
 import { Pace, type PacedWork } from '../pacing/paced-work.js';
 import { type BatchTraces, epochNow } from '../observability/traces.js';
 import { type DataOf, DTYPES, type NumericDtype } from '../tensor/dtype.js';
-import { decodeRaw, ElementReader } from '../tensor/raw.js';
+import { ElementReader } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import { joinInputs, LONG_JOIN_BYTES } from './joined-inputs.js';
 import type { RequestExtras } from './messages.js';
@@ -166,7 +167,7 @@ export function requestCount([frame]: readonly ArrayBuffer[]): number {
 
 /**
  * Unpacks a batch into the requests that the callable gets; their tensors are views of the buffers. Elements of BYTES
- * become objects. Many elements are read with pauses. `joinsRows` says that the callable gets the rows of all requests
+ * become objects, and numbers that are not aligned are copied. Much of either is done with pauses. `joinsRows` says that the callable gets the rows of all requests
  * as one.
  */
 export function* decodeBatch(
@@ -198,7 +199,8 @@ export function* decodeBatch(
       const data =
         dtype === 'bytes' || dtype === 'string'
           ? yield* elementsAt(dtype, new Uint8Array(place, offset, byteLength), (pace ??= new Pace()))
-          : dataAt(dtype, place, offset, byteLength);
+          : (dataAt(dtype, place, offset, byteLength) ??
+            (yield* copiedData(dtype, new Uint8Array(place, offset, byteLength), (pace ??= new Pace()))));
       inputs[name] = new Tensor(dtype, data, shape);
     }
     const request = new HostedRequest(inputs, rows, extras?.ids?.[r] ?? '', extras?.parameters?.[r]);
@@ -217,11 +219,22 @@ export function* decodeBatch(
   return requests;
 }
 
-// Does as decodeRaw, but for aligned numbers it makes no view of the bytes in between.
-function dataAt(dtype: NumericDtype, buffer: ArrayBuffer, offset: number, byteLength: number): DataOf[NumericDtype] {
+/** Aligned numbers as a view. Undefined for others. */
+function dataAt(
+  dtype: NumericDtype,
+  buffer: ArrayBuffer,
+  offset: number,
+  byteLength: number,
+): DataOf[NumericDtype] | undefined {
   const { array, byteSize } = DTYPES[dtype];
-  if (offset % byteSize !== 0) return decodeRaw(dtype, new Uint8Array(buffer, offset, byteLength));
+  if (offset % byteSize !== 0) return undefined;
   return new array(buffer, offset, byteLength / byteSize) as DataOf[NumericDtype];
+}
+
+function* copiedData(dtype: NumericDtype, bytes: Uint8Array, pace: Pace): PacedWork<DataOf[NumericDtype]> {
+  const copy = Buffer.allocUnsafeSlow(bytes.byteLength);
+  yield* copyPaced(bytes, copy, 0, pace);
+  return dataAt(dtype, copy.buffer as ArrayBuffer, 0, copy.byteLength)!;
 }
 
 function* elementsAt<D extends 'bytes' | 'string'>(dtype: D, bytes: Uint8Array, pace: Pace): PacedWork<DataOf[D]> {

@@ -179,6 +179,19 @@ describe('MessageFrameReader', () => {
     expect(messages[0]!.equals(body)).toBe(true);
   });
 
+  it('copies little at once when the message outgrows its memory', () => {
+    const length = 256 << 20;
+    const reader = new MessageFrameReader(length, undefined);
+    expect(readFrames(reader, Buffer.concat([prefix(0, length), Buffer.alloc(10)]))).toEqual([]);
+    let received = 10;
+    for (let target = reader.target()!; received + target.length < length; target = reader.target()!) {
+      received += target.length;
+      reader.filled();
+    }
+    // So much was in the memory before the last, which has room for the rest.
+    expect(received).toBeLessThanOrEqual(4 << 20);
+  });
+
   it('does not take the memory that a length only claims', () => {
     const before = process.memoryUsage().arrayBuffers;
     const readers = Array.from({ length: 10 }, () => {

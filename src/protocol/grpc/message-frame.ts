@@ -13,8 +13,9 @@ export const MESSAGE_PREFIX_BYTES = 5;
  * written.
  */
 const FIRST_ALLOCATION_BYTES = (1 << 20) + 16_384; // a tensor of 1 MiB, and what a message has beside it
+/** Memory for a message is at most that many times what it had before. */
 const GROWTH = 32;
-const BELIEVED_FROM = 8 << 20;
+const BELIEVED_FROM = 4 << 20;
 /** Beyond this many chunks, small ones are joined, because each chunk has a cost of its own. */
 const MOST_SINGLE_CHUNKS = 32;
 const JOINED_BYTES = 16_384;
@@ -290,8 +291,9 @@ export class MessageFrameReader {
           ? this.#allocate(Math.min(this.#length, Math.max(needed, FIRST_ALLOCATION_BYTES)))
           : alignedMemory(this.#length, this.#tensorsAt, () => spare);
     } else if (needed > this.#message.length) {
-      const wanted = needed > BELIEVED_FROM ? this.#length : Math.max(needed, this.#message.length * GROWTH);
-      const grown = this.#allocate(Math.min(this.#length, wanted));
+      const isBelieved = needed > BELIEVED_FROM || this.#length <= this.#message.length * GROWTH;
+      // No more than will be copied in a few milliseconds when it is full.
+      const grown = this.#allocate(isBelieved ? this.#length : BELIEVED_FROM);
       this.#message.copy(grown, 0, 0, this.#filled);
       this.#message = grown;
     }
