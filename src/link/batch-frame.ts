@@ -16,6 +16,7 @@ import { Pace, type PacedWork } from '../pacing/paced-work.js';
 import { type BatchTraces, epochNow } from '../observability/traces.js';
 import { type DataOf, DTYPES, type NumericDtype } from '../tensor/dtype.js';
 import { ElementReader } from '../tensor/raw.js';
+import { elementCount } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
 import { joinInputs, LONG_JOIN_BYTES } from './joined-inputs.js';
 import type { RequestExtras } from './messages.js';
@@ -198,7 +199,10 @@ export function* decodeBatch(
       const place = buffers[buffer]!;
       const data =
         dtype === 'bytes' || dtype === 'string'
-          ? yield* elementsAt(dtype, new Uint8Array(place, offset, byteLength), (pace ??= new Pace()))
+          ? yield* elementsAt(
+              new ElementReader(dtype, new Uint8Array(place, offset, byteLength), elementCount(shape)),
+              (pace ??= new Pace()),
+            )
           : (dataAt(dtype, place, offset, byteLength) ??
             (yield* copiedData(dtype, new Uint8Array(place, offset, byteLength), (pace ??= new Pace()))));
       inputs[name] = new Tensor(dtype, data, shape);
@@ -237,8 +241,7 @@ function* copiedData(dtype: NumericDtype, bytes: Uint8Array, pace: Pace): PacedW
   return dataAt(dtype, copy.buffer as ArrayBuffer, 0, copy.byteLength)!;
 }
 
-function* elementsAt<D extends 'bytes' | 'string'>(dtype: D, bytes: Uint8Array, pace: Pace): PacedWork<DataOf[D]> {
-  const reader = new ElementReader(dtype, bytes);
+function* elementsAt<D extends 'bytes' | 'string'>(reader: ElementReader<D>, pace: Pace): PacedWork<DataOf[D]> {
   for (;;) {
     const { count, offset } = reader;
     const ended = reader.advance(ELEMENTS_AT_ONCE);

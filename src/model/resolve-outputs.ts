@@ -259,14 +259,12 @@ function castTensor(tensor: Tensor, spec: CompleteTensorSpec, config: CompleteMo
 
 /** A Tensor checks only its array; an element other than bytes or a string would break the response. */
 function checkElements({ dtype, data }: Tensor, what: string): void {
-  const isElement =
-    dtype === 'string'
-      ? (value: unknown) => typeof value === 'string'
-      : (value: unknown) => value instanceof Uint8Array;
-  const index = (data as readonly unknown[]).findIndex((value) => !isElement(value));
-  if (index < 0) return;
+  const elements = data as readonly unknown[];
+  let index = 0;
+  // This runs in one go, so one loop for each dtype: with a function of its own for each element it takes twice as long.
+  if (dtype === 'string') while (index < elements.length && typeof elements[index] === 'string') index++;
+  else while (index < elements.length && elements[index] instanceof Uint8Array) index++;
+  if (index === elements.length) return;
   const expected = dtype === 'string' ? 'a string' : 'a Uint8Array';
-  throw fail(
-    `${what} has element ${index} that is ${describeValue((data as readonly unknown[])[index])}, expected ${expected}`,
-  );
+  throw fail(`${what} has element ${index} that is ${describeValue(elements[index])}, expected ${expected}`);
 }

@@ -88,3 +88,16 @@ describe('long elements', () => {
     expect(most).toBeLessThan(2 * PIECE);
   });
 });
+
+describe('ElementReader', () => {
+  it.each([0, 5, 150_000, 150_001, 200_000])(
+    'makes the same list when it is told of %i elements beforehand',
+    (count) => {
+      const elements = Array.from({ length: 150_001 }, (_, index) => String(index % 1000));
+      const reader = new ElementReader('string', encodeRaw('string', elements), count);
+      while (!reader.advance(256));
+      expect(reader.count).toBe(elements.length);
+      expect(reader.elements).toStrictEqual(elements);
+    },
+  );
+});
