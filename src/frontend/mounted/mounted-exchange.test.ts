@@ -18,6 +18,54 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
+describe('a long answer of a Response', () => {
+  const LENGTH = 5 * (1 << 20) + 7;
+  const parts = [Buffer.alloc(10, 'a'), Buffer.alloc(0), Buffer.alloc(LENGTH, 'bcdefgh')];
+
+  async function answerOf(): Promise<Response> {
+    const asked = new Request('http://h/v2/models/m/infer');
+    const exchange = new FetchExchange(asked, '/v2/models/m/infer', new ByteBudget(1 << 26), () => undefined);
+    exchange.respond(200, ['x', 'y'], parts);
+    const answer = await exchange.answer;
+    expect([answer.status, answer.headers.get('x')]).toEqual([200, 'y']);
+    return answer;
+  }
+
+  it('is copied a block at a time, between which others have their turn', async () => {
+    const { body } = await answerOf();
+    let turns = 0;
+    let ended = false;
+    const count = () => {
+      turns++;
+      if (!ended) setImmediate(count);
+    };
+    setImmediate(count);
+    const blocks: Uint8Array[] = [];
+    for await (const block of body!) blocks.push(block as Uint8Array);
+    ended = true;
+    expect(Math.max(...blocks.map(({ length }) => length))).toBeLessThanOrEqual(1 << 20);
+    expect(turns).toBeGreaterThanOrEqual(blocks.length - 1);
+    expect(Buffer.concat(blocks).equals(Buffer.concat(parts))).toBe(true);
+    // They are copies: a reader may change them.
+    expect(blocks.every(({ buffer }) => parts.every((part) => part.buffer !== buffer))).toBe(true);
+  });
+
+  it('is read in any way that Fetch knows, or left', async () => {
+    expect(Buffer.from(await (await answerOf()).arrayBuffer()).equals(Buffer.concat(parts))).toBe(true);
+    const reader = (await answerOf()).body!.getReader({ mode: 'byob' });
+    let length = 0;
+    for (let next = await reader.read(new Uint8Array(300_000)); !next.done;) {
+      length += next.value.length;
+      next = await reader.read(new Uint8Array(300_000));
+    }
+    expect(length).toBe(10 + LENGTH);
+    const left = (await answerOf()).body!.getReader();
+    const pending = left.read();
+    await left.cancel();
+    expect(await pending).toEqual({ done: true, value: undefined });
+  });
+});
+
 describe('a mounted stream', () => {
   it('of a Response stands still only while parts of it are not read', async () => {
     vi.useFakeTimers({ toFake: ['performance'] });
