@@ -4,7 +4,7 @@ import type { ResponseSink } from '../../core/response-sink.js';
 import type { ResolvedModel } from '../../core/model-entry.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
-import type { InferTensor } from '../../model/exchange.js';
+import { type InferTensor, ownMemory } from '../../model/exchange.js';
 import type { OpenAiEndpoint } from '../../model/openai.js';
 import { copyPaced } from '../../pacing/paced-bytes.js';
 import { Pace, type PacedWork } from '../../pacing/paced-work.js';
@@ -79,7 +79,9 @@ function* formOf({ texts }: OpenAiInputs): PacedWork<RequestForm> {
         if (tensor !== undefined) inputs.push(tensor);
       }
       const none = { id: '', parameters: undefined, outputs: [], priority: 0, timeoutMicroseconds: 0 };
-      return { request: { modelName: config.name, modelVersion: '', inputs, ...none } };
+      // A recording goes to its callable without another copy.
+      const memory = inputs.flatMap(({ bytes }) => ownMemory(bytes) ?? []);
+      return { request: { modelName: config.name, modelVersion: '', inputs, memory, ...none } };
     },
   };
 }

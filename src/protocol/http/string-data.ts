@@ -1,5 +1,6 @@
 // Reads strings of a tensor's JSON `data` into BYTES elements.
 
+import { aloneInMemory } from '../../model/exchange.js';
 import { escapeLength, unescapeInto } from '../json/json-string.js';
 import { STRING_CLASS } from '../json/json-text.js';
 import { notString } from './number-data.js';
@@ -32,7 +33,7 @@ export class StringReader extends TensorDataReader {
   get values(): Uint8Array {
     const values = this.#target.subarray(0, this.#offset);
     // Small values are copied. A view would keep more memory than it needs, or memory that others use.
-    return values.length >= OWN_MEMORY_BYTES ? values : Buffer.from(values);
+    return values.length >= OWN_MEMORY_BYTES ? aloneInMemory(values) : Buffer.from(values);
   }
 
   get memory(): ArrayBuffer | undefined {

@@ -1,6 +1,7 @@
 // Decodes elements of bytes whose texts are base64 (RFC 4648, section 4), as inputs with `contentEncoding: 'base64'` come in JSON.
 
 import { invalidArg, type TritonError } from '../../errors.js';
+import { aloneInMemory } from '../../model/exchange.js';
 import type { Pace, PacedWork } from '../../pacing/paced-work.js';
 import { allocate } from '../http/tensor-data-reader.js';
 
@@ -28,7 +29,7 @@ export function* decodeBase64Elements(texts: Uint8Array, what: string, pace: Pac
     }
     target.writeUInt32LE(written - lengthAt - 4, lengthAt);
   }
-  return target.subarray(0, written);
+  return aloneInMemory(target.subarray(0, written));
 }
 
 function noBase64(what: string): TritonError {
