@@ -1,5 +1,7 @@
 // A request in the form of the Fetch standard (https://fetch.spec.whatwg.org), as the routers of Hono and Next.js hand it on.
 
+import type { UnderlyingByteSource } from 'node:stream/web';
+
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
 import type { ByteBudget } from '../../sockets/byte-budget.js';
@@ -140,24 +142,25 @@ export class FetchExchange extends MountedExchange {
 function blocksOf(parts: readonly Uint8Array[]): ReadableStream<Uint8Array> {
   const copies = copiesOf(parts);
   let isCancelled = false;
-  return new ReadableStream<Uint8Array>(
-    {
-      type: 'bytes',
-      pull: (controller) =>
-        new Promise((resolve) => {
-          setImmediate(() => {
-            resolve();
-            if (isCancelled) return;
-            const { value, done } = copies.next();
-            if (done !== true) return controller.enqueue(value);
-            controller.close();
-            controller.byobRequest?.respond(0);
-          });
-        }),
-      cancel: () => void (isCancelled = true),
-    },
-    { highWaterMark: 0 },
-  );
+  const source: UnderlyingByteSource = {
+    type: 'bytes',
+    pull: (controller) =>
+      new Promise<void>((resolve) => {
+        setImmediate(() => {
+          resolve();
+          if (isCancelled) return;
+          const { value, done } = copies.next();
+          if (done !== true) {
+            controller.enqueue(value);
+            return;
+          }
+          controller.close();
+          controller.byobRequest?.respond(0);
+        });
+      }),
+    cancel: () => void (isCancelled = true),
+  };
+  return new ReadableStream(source, { highWaterMark: 0 });
 }
 
 function* copiesOf(parts: readonly Uint8Array[]): Generator<Uint8Array<ArrayBuffer>, undefined> {
