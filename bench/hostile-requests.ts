@@ -1,6 +1,8 @@
 // Requests that are as large as the default limits let them be, or say as much as their bytes can: what a client can do to
 // a server with one request. Made by hand, a block at a time, so that the client needs little memory.
 
+import { gzipSync } from 'node:zlib';
+
 /** What the server has to be asked: one input, given back. */
 export const HOSTILE_MODELS = {
   floats: { dtype: 'float32', shape: [-1], batching: false },
@@ -9,6 +11,11 @@ export const HOSTILE_MODELS = {
   strings: { dtype: 'string', shape: [-1], batching: false },
   rows: { dtype: 'float32', shape: [-1], batching: true },
 } as const;
+
+/** The same with callables in the thread of the server. `joined` takes four requests at once, by `batch`. */
+type OwnModel = 'own' | 'joined' | 'plain' | 'file';
+/** For a transcription. */
+export const EARS = 'Ears';
 
 /** The body of a request: how long it is, and its parts in order, each so many times. */
 export interface HostileBody {
@@ -22,6 +29,10 @@ export interface HostileRequest {
   readonly path: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body: HostileBody;
+  /** How many of it are sent at once. Default: one. */
+  readonly times?: number;
+  /** The handler that gets it. Default: the server's own port. */
+  readonly handler?: 'mounted' | 'fetch';
 }
 
 export function lengthOf({ parts }: HostileBody): number {
@@ -51,7 +62,7 @@ function blocksOf(part: Buffer, times: number): readonly (readonly [Buffer, numb
   ];
 }
 
-function infer(model: keyof typeof HOSTILE_MODELS): string {
+function infer(model: keyof typeof HOSTILE_MODELS | OwnModel): string {
   return `/v2/models/${model}/infer`;
 }
 
@@ -149,6 +160,90 @@ interface TypedContents {
   readonly count: number;
   readonly number: number;
   readonly element: Buffer;
+}
+
+const BOUNDARY = 'xBoundaryx';
+
+/** A file of so many mebibytes, as form data, behind other fields. */
+function form(fields: string, mebibytes: number): Pick<HostileRequest, 'headers' | 'body'> {
+  const part = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="f"\r\n\r\n`;
+  const noise = Buffer.from(Uint8Array.from({ length: MIB }, (_, i) => (i * i) >> 3));
+  return {
+    headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` },
+    body: body(fields + part, [noise, mebibytes], `\r\n--${BOUNDARY}--\r\n`),
+  };
+}
+
+function formField(name: string, value: string): string {
+  return `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`;
+}
+
+/** So many bytes of floats for a model, wanted back as they are. */
+function binaryFloats(model: keyof typeof HOSTILE_MODELS | OwnModel, bytes: number, shape = [bytes / 4]) {
+  const head = binaryInput('FP32', shape, bytes, ',"parameters":{"binary_data_output":true}');
+  return { path: infer(model), ...binaryBody(head, Buffer.alloc(4), bytes / 4) };
+}
+
+/** Compressed, which is done when it is first wanted. */
+function gzipped({ headers, body: given, path }: ReturnType<typeof binaryFloats>) {
+  let compressed: HostileBody | undefined;
+  return {
+    path,
+    headers: { ...headers, 'content-encoding': 'gzip' },
+    get body(): HostileBody {
+      const plain = () => Buffer.concat(given.parts.flatMap(([part, times]) => Array<Buffer>(times).fill(part)));
+      return (compressed ??= body(gzipSync(plain(), { level: 1 })));
+    },
+  };
+}
+
+/** What is large, for callables in the thread of the server, and answers, handlers and forms. */
+function largeRequests(large: (bytes: number) => number): readonly HostileRequest[] {
+  const bytes = large(384 * MIB); // One request may have seven sixteenths of the server's gibibyte.
+  const count = bytes / 4;
+  const raw = (model: string, size: number) => ({
+    head: Buffer.concat([field(1, model), field(5, input('FP32', size / 4)), varint(7 * 8 + 2), varint(size)]),
+    part: Buffer.alloc(4),
+    times: size / 4,
+  });
+  const wanted = (size: number) =>
+    `{"inputs":[{"name":"x","datatype":"INT32","shape":[1],"data":[${size}]}],"outputs":[{"name":"y","parameters":{"binary_data":true}}]}`;
+  const answerLength = Buffer.alloc(4);
+  answerLength.writeInt32LE(bytes);
+  return [
+    binary('own-binary', 'a large binary tensor', binaryFloats('own', bytes)),
+    grpc('own-grpc-raw', 'a large raw tensor', raw('own', bytes)),
+    typedContents('own-grpc-floats', 'floats as protobuf numbers', {
+      model: 'own',
+      datatype: 'FP32',
+      count,
+      number: 6,
+      element: Buffer.alloc(4),
+    }),
+    grpc('own-grpc-stream', 'a large raw tensor in a stream', {
+      method: 'inference.GRPCInferenceService/ModelStreamInfer',
+      ...raw('own', bytes / 2),
+    }),
+    {
+      ...binary('own-joined', 'four large tensors, joined', binaryFloats('joined', bytes / 4, [1, count / 4])),
+      times: 4,
+    },
+    json('answer-binary', 'a large answer', body(wanted(bytes)), '/v2/models/large/infer'),
+    grpc('answer-grpc', 'a large answer', {
+      head: Buffer.concat([field(1, 'large'), field(5, input('INT32', 1)), varint(7 * 8 + 2), varint(4)]),
+      part: answerLength,
+      times: 1,
+    }),
+    binary('gzip-binary', '60 MiB, compressed', gzipped(binaryFloats('own', large(60 * MIB)))),
+    json('plain-floats', 'plain JSON of 64 MiB', body('{"x":[', ['0.25,', 13_000_000], '1]}'), '/plain'),
+    binary('form-file', 'a file of 60 MiB as form data', { path: '/file', ...form('', 60) }),
+    binary('form-audio', 'a recording of 60 MiB', {
+      path: '/v1/audio/transcriptions',
+      ...form(formField('model', EARS), 60),
+    }),
+    { ...binary('mounted-binary', 'to a handler of node:http', binaryFloats('own', bytes / 2)), handler: 'mounted' },
+    { ...binary('fetch-binary', 'to a handler of Fetch', binaryFloats('own', bytes / 2)), handler: 'fetch' },
+  ];
 }
 
 /** Every request of the suite; `scale` makes those smaller that no limit of JSON keeps small. */
@@ -312,5 +407,6 @@ export function hostileRequests(scale: number): readonly HostileRequest[] {
       part: Buffer.of(0x78, 0),
       times: floats / 2,
     }),
+    ...largeRequests(large),
   ];
 }

@@ -3,16 +3,20 @@
 // `tls`, `TLS_FOLDER` has its certificate. A load order has it tell how long the main thread's loop was held at most and how much
 // memory the process had at most since the last order.
 
+import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-import { instanceGroup, Triton } from 'tstriton';
+import { batch, instanceGroup, transcriptionModel, Triton } from 'tstriton';
 import type { Dtype } from 'tstriton';
 
 import { serveControl } from '../control-channel.js';
 import { EventLoopStall } from '../event-loop-stall.js';
-import { HOSTILE_MODELS } from '../hostile-requests.js';
+import { EARS, HOSTILE_MODELS } from '../hostile-requests.js';
+import { serveFetch } from './serve-fetch.js';
 
 export interface HostileReport {
   /** Milliseconds. */
@@ -80,7 +84,34 @@ triton.bind({
     }
   },
 });
+const floats = {
+  inputs: { x: { dtype: 'float32', shape: [-1] } },
+  outputs: { y: { dtype: 'float32', shape: [-1] } },
+} as const;
+const same = batch(({ x }) => ({ y: x }));
+triton.bind({ modelName: 'own', ...floats, config: { batching: false }, inferFunc: (requests) => requests });
+triton.bind({ modelName: 'plain', route: 'POST /plain', ...floats, config: { batching: false }, inferFunc: (requests) => requests.map(({ inputs: { x } }) => ({ y: x })) }); // prettier-ignore
+triton.bind({
+  modelName: 'joined',
+  ...floats,
+  config: { maxBatchSize: 4, batcher: { preferredBatchSize: [4], maxQueueDelayMicroseconds: 5_000_000 } },
+  inferFunc: same,
+});
+triton.bind({
+  modelName: 'file',
+  route: 'POST /file',
+  inputs: { file: { dtype: 'bytes', shape: [1] } },
+  outputs: { length: { dtype: 'int32', shape: [1] } },
+  config: { batching: false },
+  inferFunc: (requests) => requests.map(({ inputs: { file } }) => ({ length: [file.data[0]!.length] })),
+});
+triton.bind(transcriptionModel({ modelName: EARS, transcribe: ({ audio }) => String(audio.length) }));
+// A server with handlers runs in the main thread.
+const handlers =
+  process.argv[2] === 'true' ? undefined : [createServer(triton.handler()), serveFetch(triton.fetchHandler())];
 await triton.run();
+for (const handler of handlers ?? []) await once(handler.listen(0, '127.0.0.1'), 'listening');
+const [mounted, fetched] = (handlers ?? []).map((handler) => (handler.address() as AddressInfo).port);
 const stall = new EventLoopStall();
 
 function report(): HostileReport {
@@ -91,10 +122,15 @@ function report(): HostileReport {
 }
 
 serveControl({
-  ports: { http: triton.httpPort!, grpc: triton.grpcPort! },
+  ports: {
+    http: triton.httpPort!,
+    grpc: triton.grpcPort!,
+    ...(mounted !== undefined && fetched !== undefined && { mounted, fetch: fetched }),
+  },
   load: () => Promise.resolve(report()),
   async stop() {
     stall.stop();
+    for (const handler of handlers ?? []) handler.close();
     await triton.stop();
   },
 });

@@ -34,11 +34,15 @@ export async function runHostile(options: SuiteOptions): Promise<SuiteResult> {
     await look();
     const probe = new HealthProbe(server.port('http'));
     const begin = performance.now();
-    const outcome = await sendHostile(request, server.port(request.protocol));
+    const { protocol, handler = protocol, times = 1 } = request;
+    const port = server.port(handler);
+    const outcomes = await Promise.all(Array.from({ length: times }, () => sendHostile(request, port)));
     const milliseconds = performance.now() - begin;
     const health = await probe.stop();
     const { stall, peak } = await look();
-    figures.push({ name: request.name, bytes: lengthOf(request.body), outcome, milliseconds, health, stall, peak });
+    const bytes = lengthOf(request.body) * times;
+    const outcome = [...new Set(outcomes)].join(', ');
+    figures.push({ name: request.name, bytes, outcome, milliseconds, health, stall, peak });
   }
   const about = new Map(requests.map((request) => [request.name, request.about]));
   const rows = figures.map(({ name, bytes, outcome, milliseconds, health, stall, peak }) => [
