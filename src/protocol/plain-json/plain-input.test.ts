@@ -3,8 +3,7 @@ import { expect, it } from 'vitest';
 import { completeModelConfig } from '../../model/complete-model.js';
 import type { ModelSpec } from '../../model/callable.js';
 import { finishPaced } from '../../pacing/paced-work.js';
-import type { PlainValue } from './form-values.js';
-import { PlainInputs } from './plain-input.js';
+import { PlainInputs, type PlainValue } from './plain-input.js';
 
 const TEXT = 'YWJj'.repeat(500_000);
 
