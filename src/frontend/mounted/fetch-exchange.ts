@@ -4,8 +4,7 @@ import type { UnderlyingByteSource } from 'node:stream/web';
 
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
-import type { ByteBudget } from '../../sockets/byte-budget.js';
-import { MountedExchange } from './mounted-exchange.js';
+import { MountedExchange, type MountedSurroundings } from './mounted-exchange.js';
 import { MountedRequest } from './mounted-request.js';
 
 /** Statuses of answers without a body. */
@@ -30,11 +29,11 @@ export class FetchExchange extends MountedExchange {
     this.#reject = reject;
   });
 
-  constructor(request: Request, target: string, budget: ByteBudget, onDone: () => void) {
+  constructor(request: Request, target: string, surroundings: MountedSurroundings, onDone: () => void) {
     const { method, headers, body, signal } = request;
     const rawHeaders = [...headers].flat();
     const isMeasured = body === null || headers.has('content-length');
-    super(new MountedRequest({ method, target, rawHeaders, isMeasured }), budget, '', onDone);
+    super(new MountedRequest({ method, target, rawHeaders, isMeasured }), surroundings, '', onDone);
     this.#request = request;
     signal.addEventListener('abort', this.#onHangUp);
   }

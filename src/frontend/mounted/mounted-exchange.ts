@@ -21,6 +21,13 @@ const ALIGNED_BYTES = 8;
 /** A client that moved nothing for so long makes room for others. */
 const STALLED_MILLISECONDS = 5000;
 
+/** What the requests of a frontend share. */
+export interface MountedSurroundings {
+  readonly budget: ByteBudget;
+  /** Milliseconds of `ServedTime`, which the frontend reads now and then. */
+  readonly clock: { readonly now: number };
+}
+
 export abstract class MountedExchange implements HttpExchange, HeldRequest, ShareOwner, Linked<MountedExchange> {
   /** Of the frontend's list. */
   previous: MountedExchange | undefined;
@@ -41,12 +48,15 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
   #plan: BodyPlan | undefined;
   #pieces: Uint8Array[] = [];
   #received = 0;
-  #movedAt = performance.now();
+  readonly #clock: MountedSurroundings['clock'];
+  #movedAt: number;
   #isDone = false;
   #onAbort: (() => void) | undefined;
 
   /** `onDone`: the answer has been handed over whole, or nobody wants it any more. */
-  constructor(request: MountedRequest, budget: ByteBudget, address: string, onDone: () => void) {
+  constructor(request: MountedRequest, { budget, clock }: MountedSurroundings, address: string, onDone: () => void) {
+    this.#clock = clock;
+    this.#movedAt = clock.now;
     this.request = request;
     this.largestBody = budget.largestRequest;
     this.#share = budget.open(this, address);
@@ -169,7 +179,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
 
   /** The client took or sent something. */
   protected moved(): void {
-    this.#movedAt = performance.now();
+    this.#movedAt = this.#clock.now;
   }
 
   /** That many bytes of the answer wait for the client. */
@@ -201,7 +211,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
 
   get isStalled(): boolean {
     const waits = this.#plan !== undefined || this.waitingBytes > 0;
-    return waits && performance.now() - this.#movedAt > STALLED_MILLISECONDS;
+    return waits && this.#clock.now - this.#movedAt > STALLED_MILLISECONDS;
   }
 
   evict(): void {

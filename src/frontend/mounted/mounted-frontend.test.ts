@@ -9,9 +9,9 @@ import { ByteBudget } from '../../sockets/byte-budget.js';
 import type { HttpService } from '../http/http-service.js';
 import { MountedFrontend } from './mounted-frontend.js';
 
-function frontendOf(handler: HttpService['handler']): MountedFrontend {
+function frontendOf(handler: HttpService['handler'], budget = new ByteBudget(1 << 24)): MountedFrontend {
   const service = { name: 'HTTPService', handler } as HttpService;
-  return new MountedFrontend({ service, budget: new ByteBudget(1 << 24), logger: {} as Logger });
+  return new MountedFrontend({ service, budget, logger: {} as Logger });
 }
 
 describe('a request whose client left before it came to the handler', () => {
@@ -44,5 +44,35 @@ describe('a request whose client left before it came to the handler', () => {
     await expect(frontend.serveFetch(request, '/v2/health/ready')).rejects.toBe(gone);
     expect(frontend.underWay).toBe(0);
     expect(handler).not.toHaveBeenCalled();
+  });
+});
+
+describe('a request whose client takes nothing', () => {
+  it('stands still for the time in which the server itself ran, and no longer', async () => {
+    vi.useFakeTimers({
+      toFake: ['performance', 'setInterval', 'clearInterval', 'setImmediate', 'clearImmediate'],
+    });
+    const budget = new ByteBudget(1 << 24);
+    const opened = vi.spyOn(budget, 'open');
+    const frontend = frontendOf(
+      () => (exchange) => {
+        exchange.begin(200, []);
+        void exchange.send(new Uint8Array(1 << 20));
+      },
+      budget,
+    );
+    await frontend.serveFetch(new Request('http://h/v2/models/m/generate_stream'), '/v2/models/m/generate_stream');
+    const [owner] = opened.mock.calls[0]!;
+    vi.advanceTimersByTime(1000);
+    const now = performance.now.bind(performance);
+    const standstill = vi.spyOn(performance, 'now').mockImplementation(() => now() + 60_000);
+    vi.advanceTimersByTime(600);
+    expect(owner.isStalled).toBe(false);
+    vi.advanceTimersByTime(10_000);
+    expect(owner.isStalled).toBe(true);
+    await frontend.close();
+    expect(vi.getTimerCount()).toBe(0);
+    standstill.mockRestore();
+    vi.useRealTimers();
   });
 });

@@ -6,6 +6,8 @@ import { TritonError } from '../../errors.js';
 import type { Logger } from '../../observability/logger.js';
 import type { ByteBudget } from '../../sockets/byte-budget.js';
 import { LinkedList } from '../../linked-list.js';
+import { afterReading } from '../../pacing/after-reading.js';
+import { ServedTime } from '../../pacing/served-time.js';
 import { WriteTurn } from '../../sockets/write-turn.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
 import type { Frontend } from '../frontend.js';
@@ -13,9 +15,12 @@ import { answerError } from '../http/answers.js';
 import { serveWith } from '../http/http-frontend.js';
 import type { HttpService } from '../http/http-service.js';
 import { FetchExchange } from './fetch-exchange.js';
-import type { MountedExchange } from './mounted-exchange.js';
+import type { MountedExchange, MountedSurroundings } from './mounted-exchange.js';
 import { hasHeader, MountedRequest } from './mounted-request.js';
 import { NodeExchange } from './node-exchange.js';
+
+/** How exact the times of requests are. */
+const TICK_MILLISECONDS = 500;
 
 export interface MountedFrontendOptions {
   readonly service: HttpService;
@@ -33,10 +38,16 @@ export class MountedFrontend implements Frontend {
   readonly #requests = new WeakMap<object, MountedRequest>();
   readonly #turn = new WriteTurn();
   #drains = false;
+  readonly #time = new ServedTime(2 * TICK_MILLISECONDS);
+  readonly #clock = { now: this.#time.look() };
+  readonly #surroundings: MountedSurroundings;
+  /** Runs while requests are under way. */
+  #ticks: NodeJS.Timeout | undefined;
   #settled: (() => void) | undefined;
 
   constructor(options: MountedFrontendOptions) {
     this.#options = options;
+    this.#surroundings = { budget: options.budget, clock: this.#clock };
   }
 
   /** It has no port to open. */
@@ -50,7 +61,7 @@ export class MountedFrontend implements Frontend {
     const request = this.#requestOf(incoming, target);
     const exchange: NodeExchange = new NodeExchange(
       { incoming, response, request, turn: this.#turn },
-      this.#options.budget,
+      this.#surroundings,
       () => this.#done(exchange),
     );
     this.#serve(exchange);
@@ -68,9 +79,7 @@ export class MountedFrontend implements Frontend {
 
   serveFetch(request: Request, target: string): Promise<Response> {
     if (request.signal.aborted) return Promise.reject(request.signal.reason as Error);
-    const exchange: FetchExchange = new FetchExchange(request, target, this.#options.budget, () =>
-      this.#done(exchange),
-    );
+    const exchange: FetchExchange = new FetchExchange(request, target, this.#surroundings, () => this.#done(exchange));
     this.#serve(exchange);
     return exchange.answer;
   }
@@ -78,6 +87,7 @@ export class MountedFrontend implements Frontend {
   #serve(exchange: MountedExchange): void {
     this.#underWay.push(exchange);
     this.#count++;
+    this.#ticks ??= setInterval(() => afterReading(() => this.#tick()), TICK_MILLISECONDS).unref();
     if (this.#drains) answerError(exchange, new TritonError('UNAVAILABLE', 'Server exiting'));
     else serveWith(this.#options.service, this.#options, exchange);
   }
@@ -85,6 +95,14 @@ export class MountedFrontend implements Frontend {
   #done(exchange: MountedExchange): void {
     this.#underWay.remove(exchange);
     if (--this.#count === 0) this.#settled?.();
+  }
+
+  /** By then all is read that had come. */
+  #tick(): void {
+    this.#clock.now = this.#time.look();
+    if (this.#count > 0) return;
+    clearInterval(this.#ticks);
+    this.#ticks = undefined;
   }
 
   /** The other server closes its connections. */
@@ -113,5 +131,6 @@ export class MountedFrontend implements Frontend {
     this.#drains = true;
     // Each leaves the list as it closes.
     while (this.#underWay.first !== undefined) this.#underWay.first.close();
+    clearInterval(this.#ticks);
   }
 }

@@ -4,9 +4,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 import { TritonError } from '../../errors.js';
 import type { HttpHeaders } from '../../http1/http-exchange.js';
-import type { ByteBudget } from '../../sockets/byte-budget.js';
 import type { Writing, WriteTurn } from '../../sockets/write-turn.js';
-import { MountedExchange } from './mounted-exchange.js';
+import { MountedExchange, type MountedSurroundings } from './mounted-exchange.js';
 import type { MountedRequest } from './mounted-request.js';
 
 export interface NodeParts {
@@ -30,8 +29,8 @@ export class NodeExchange extends MountedExchange implements Writing {
   #whole: WholeAnswer | undefined;
   #room: { readonly promise: Promise<void>; readonly open: () => void } | undefined;
 
-  constructor({ incoming, response, request, turn }: NodeParts, budget: ByteBudget, onDone: () => void) {
-    super(request, budget, incoming.socket.remoteAddress ?? '', onDone);
+  constructor({ incoming, response, request, turn }: NodeParts, surroundings: MountedSurroundings, onDone: () => void) {
+    super(request, surroundings, incoming.socket.remoteAddress ?? '', onDone);
     this.#incoming = incoming;
     this.#response = response;
     this.#turn = turn;
