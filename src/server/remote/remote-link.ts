@@ -19,7 +19,8 @@ import { receiveFailure, sendFailure } from '../../link/sent-error.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { ServedTimer } from '../../pacing/served-timer.js';
 import { VERSION } from '../version.js';
-import { answersBeforeMore, DirectStream, sendMessage } from './direct-stream.js';
+import { answersBeforeMore, sendMessage } from './direct-stream.js';
+import { DirectStreams } from './direct-streams.js';
 import type { Binder, BinderLink } from './remote-model.js';
 
 /** How long a process may take to say its versions. */
@@ -27,14 +28,6 @@ const HELLO_MILLISECONDS = 10_000;
 /** Models of one process. */
 const MOST_MODELS = 1000;
 const MOST_CHANNELS = 10_000;
-/** The end of a channel must follow the end of its callable's own connection this soon. Otherwise that connection is lost. */
-const ENDED_MILLISECONDS = 5000;
-
-/**
- * Between two empty messages to a callable that has a connection of its own: proxies end what is idle, and a callable that blocks its
- * thread cannot ping.
- */
-const BEAT_MILLISECONDS = 1000;
 
 /** What a link needs of the bound models. */
 export interface LinkedModels {
@@ -56,13 +49,6 @@ interface Opening {
   readonly reject: (error: TritonError) => void;
 }
 
-/** A channel's own connection. */
-interface Direct {
-  readonly stream: DirectStream;
-  /** Runs from its end to the end of the channel. */
-  ended: ServedTimer | undefined;
-}
-
 export class RemoteLink implements BinderLink, StreamHandler {
   /** Names the link to the connections of its callables. */
   readonly key = randomBytes(16).toString('hex');
@@ -70,28 +56,28 @@ export class RemoteLink implements BinderLink, StreamHandler {
   readonly #models: LinkedModels;
   readonly #binders = new Map<number, Binder>();
   readonly #channels = new Map<number, RemoteChannel>();
-  /** By channel. */
-  readonly #directs = new Map<number, Direct>();
+  readonly #directs: DirectStreams;
   /** By their numbers; without the functions once they are open. */
   readonly #openings = new Map<number, Opening>();
   #nextOpening = 1;
-  /** Runs once a callable has a connection of its own. */
-  #beats: NodeJS.Timeout | undefined;
   #hello: ServedTimer | undefined;
   #isOver = false;
 
   constructor(stream: AnswerStream, models: LinkedModels) {
     this.#stream = stream;
     this.#models = models;
+    this.#directs = new DirectStreams({
+      isOpen: (channel) => channel === CONTROL_CHANNEL || this.#channels.has(channel),
+      receive: (channel, value) => this.#channels.get(channel)?.receive(value),
+      end: (error) => this.end(error),
+    });
     const late = new TritonError('DEADLINE_EXCEEDED', `no hello came within ${HELLO_MILLISECONDS / 1000} s`);
     this.#hello = new ServedTimer(() => this.end(late), HELLO_MILLISECONDS);
   }
 
   /** The number of its connections: its own, and one of each callable that has one. */
   get connections(): number {
-    let count = 1;
-    for (const { ended } of this.#directs.values()) if (ended === undefined) count++;
-    return count;
+    return 1 + this.#directs.living;
   }
 
   message(bytes: Buffer): void {
@@ -105,54 +91,14 @@ export class RemoteLink implements BinderLink, StreamHandler {
   }
 
   /** Takes the connection of the callable behind a channel that is not open yet. Returns undefined for any other channel. */
-  direct(number: number, stream: AnswerStream): StreamHandler | undefined {
-    const isOpen = this.#channels.has(number) || this.#directs.has(number);
-    if (this.#isOver || isOpen || number === CONTROL_CHANNEL || this.#directs.size >= MOST_CHANNELS) return undefined;
-    const direct: Direct = {
-      stream: new DirectStream(stream, {
-        onMessage: (bytes) => this.#fromCallable(number, bytes),
-        onEnded: () => this.#callableEnded(number, direct),
-      }),
-      ended: undefined,
-    };
-    this.#directs.set(number, direct);
-    // Says that it is taken.
-    direct.stream.send(number, []);
-    this.#beats ??= setInterval(() => this.#beat(), BEAT_MILLISECONDS).unref();
-    return direct.stream;
-  }
-
-  #beat(): void {
-    for (const [number, { stream }] of this.#directs) stream.beat(number);
-  }
-
-  #fromCallable(number: number, bytes: Buffer): void {
-    try {
-      const { channel, value } = decodeMessage(bytes, SERVER_LIMITS);
-      if (channel !== number) throw invalidArg(`a message for channel ${channel} came by the connection of ${number}`);
-      // A ping.
-      if (expectArray(value, 'a message').length === 0) return this.#directs.get(number)?.stream.send(number, []);
-      this.#channels.get(number)?.receive(value);
-    } catch (thrown) {
-      const error = TritonError.from(thrown);
-      this.end(error);
-      throw error;
-    }
-  }
-
-  #callableEnded(number: number, direct: Direct): void {
-    if (!this.#channels.has(number)) return void this.#directs.delete(number);
-    const lost = new TritonError('UNAVAILABLE', 'the connection of a callable is lost');
-    direct.ended = new ServedTimer(() => this.end(lost), ENDED_MILLISECONDS);
+  direct(channel: number, stream: AnswerStream): StreamHandler | undefined {
+    return this.#isOver ? undefined : this.#directs.take(channel, stream);
   }
 
   /** Forgets a channel that one of its ends has closed. */
   #forget(number: number): void {
     this.#channels.delete(number);
-    const direct = this.#directs.get(number);
-    this.#directs.delete(number);
-    direct?.ended?.clear();
-    direct?.stream.close();
+    this.#directs.close(number);
   }
 
   halfClosed(): void {
@@ -208,9 +154,9 @@ export class RemoteLink implements BinderLink, StreamHandler {
 
   #send(channel: number, value: unknown): void {
     if (this.#isOver) return;
-    const direct = this.#directs.get(channel);
+    const direct = this.#directs.of(channel);
     if (direct === undefined) sendMessage(this.#stream, channel, value);
-    else direct.stream.send(channel, value);
+    else direct.send(channel, value);
   }
 
   #greet(channel: number, value: unknown): void {
@@ -291,11 +237,11 @@ export class RemoteLink implements BinderLink, StreamHandler {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#hello?.clear();
-    clearInterval(this.#beats);
     const openings = [...this.#openings.values()];
     this.#openings.clear();
     const channels = [...this.#channels.values()];
-    for (const number of [...this.#channels.keys(), ...this.#directs.keys()]) this.#forget(number);
+    this.#channels.clear();
+    this.#directs.closeAll();
     for (const channel of channels) channel.closed();
     for (const { reject } of openings) reject(gone());
     this.#models.lost(this, [...this.#binders.values()]);
