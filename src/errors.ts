@@ -70,7 +70,7 @@ export function withStatus<E extends TritonError>(error: E, status: number): E {
   return Object.assign(error, { status });
 }
 
-/** What is wrong with what a user or a client gave. */
+/** An error about input of a user or a client. */
 export function invalidArg(message: string, options?: TritonErrorOptions): TritonError {
   return new TritonError('INVALID_ARG', message, options);
 }

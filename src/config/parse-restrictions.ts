@@ -14,7 +14,7 @@ const DEFAULT_RESTRICTED_ENDPOINTS: readonly Category[] = ['shared-memory', 'mod
 
 export interface RestrictionOptions {
   readonly accessToken: string | undefined;
-  /** Guards another thing; what it may consist of is the same. */
+  /** Guards the binding of remote models; may have the same characters as `accessToken`. */
   readonly remoteAccessToken?: string | undefined;
   readonly restrictedEndpoints: readonly string[] | undefined;
   readonly httpRestrictedApi: readonly string[] | undefined;

@@ -1,5 +1,5 @@
-// The server's configuration: from the constructor, then the environment, then the defaults. What is not understood is
-// refused (constructor) or warned about (environment), never ignored.
+// The server's configuration: from the constructor, then the environment, then the defaults. A value that it does
+// not understand is refused (constructor) or warned about (environment), never ignored.
 
 import { invalidArg } from '../errors.js';
 import { completeTritonConfig, type CompleteTritonConfig } from './complete-triton-config.js';

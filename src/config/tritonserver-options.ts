@@ -1,4 +1,4 @@
-// How the options of a server become flags of NVIDIA's tritonserver, for `engine: 'tritonserver'`. What it has no flag for
+// How the options of a server become flags of NVIDIA's tritonserver, for `engine: 'tritonserver'`. An option without a flag
 // is refused, because an option that is ignored misleads.
 
 import { invalidArg, TritonError } from '../errors.js';

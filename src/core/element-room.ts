@@ -1,5 +1,5 @@
-// Counts the memory of BYTES elements: a few bytes of a request become an object of a hundred for the callable. What they take
-// comes from the same budget as the bytes of requests, until the request has ended.
+// Counts the memory of BYTES elements: a few bytes of a request become an object of a hundred for the callable. The objects
+// share the budget of the requests' bytes, until the request has ended.
 
 import { invalidArg, TritonError } from '../errors.js';
 import { beyondLimit, REQUEST_LIMITS } from '../model/request-limits.js';

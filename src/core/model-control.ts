@@ -108,7 +108,7 @@ export class ModelControl {
     return versions !== undefined && (version === undefined || versions.has(version));
   }
 
-  /** What is bound as a version; undefined when nothing is. */
+  /** The model that is bound as this version, if any. */
   bound({ name, version }: Pick<CompleteModelConfig, 'name' | 'version'>): LoadableModel | undefined {
     return this.#bound.get(name)?.get(version);
   }

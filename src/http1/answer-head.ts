@@ -88,7 +88,7 @@ function dateLine(): string {
   return line;
 }
 
-/** An answer to what is no request, one character a byte. */
+/** The answer to bytes that are not a request, one character a byte. */
 export function lastWords(status: number, text: string): string {
   const body = Buffer.from(text).toString('latin1');
   const headers = headerLines(['Content-Type', 'application/json', 'Content-Length', String(body.length)]);

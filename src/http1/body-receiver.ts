@@ -1,4 +1,4 @@
-// The body of the request that is coming, collected into one buffer for whoever serves the request. Received bytes belong to
+// The body of the request that is coming, collected into one buffer for the request's handler. Received bytes belong to
 // the socket, so a small body is copied. A large body of known length is read straight into memory of its own. Chunks are kept
 // as pieces and joined in the end, with pauses when there are many.
 
@@ -13,7 +13,7 @@ import type { BodyPlan } from './http-exchange.js';
 /** A direct read into the body's memory must save copying at least this many bytes. */
 const SMALLEST_DIRECT_READ = 32_768;
 /**
- * Memory for a body is at most that many times what has come of it. The system gives pages as they are written, but V8 collects
+ * A body's memory is at most this many times its received bytes. The system gives pages as they are written, but V8 collects
  * its heap more often the more memory was taken, and a mere claim must not cause that. Until the whole length is believed there is
  * memory for that much of it only: what has come then is copied at once.
  */

@@ -175,7 +175,7 @@ export class ChunkReader {
       this.#refuse('invalid trailer');
     } else {
       this.#place = 'trailer name';
-      // Longer names are none of those that are looked for.
+      // The forbidden names are no longer than this.
       if (this.#name.length <= LONGEST_FORBIDDEN) this.#name += lowerCase(String.fromCharCode(byte));
     }
   }

@@ -22,7 +22,7 @@ export type Failure =
   /** The connection could not be made, or was lost; `error` if anything told why. */
   | { readonly kind: 'lost'; readonly error: Error | undefined };
 
-/** Who has sent a request: is told of its answer, or of a failure, and of nothing after `onEnd` or `onFailure`. */
+/** The sender of a request. Receives its answer or a failure, and no call after `onEnd` or `onFailure`. */
 export interface Requester extends ResponseListener {
   /** The answer is complete. */
   onEnd(): void;
@@ -130,7 +130,7 @@ export class ClientConnection implements ByteSink {
     this.socket.resume();
   }
 
-  /** Nobody wants the answer: the requester is told nothing more, and the server that it may stop. */
+  /** Nobody wants the answer: closes the connection, so that the server may stop. */
   leave(): void {
     this.#requester = undefined;
     this.#reader.stop();

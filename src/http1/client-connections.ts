@@ -19,7 +19,7 @@ export interface ClientConnectionsOptions {
   readonly port: number;
   /** Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
-  /** Of those that wait for a request; further ones are closed. */
+  /** Idle connections to keep; further ones are closed. */
   readonly maxIdle: number;
   /** How long they wait, unless the server says that it keeps them for less. */
   readonly idleMilliseconds: number;

@@ -1,5 +1,5 @@
-// What the fields of a head mean for its message: where the body ends, and what becomes of the connection. Whatever leaves that
-// open, or says it twice, is refused (RFC 9112, sections 3.2, 6.1 and 6.3): whoever reads it otherwise sees other requests.
+// What the fields of a head mean for its message: where the body ends, and what becomes of the connection. A head that leaves that
+// open, or says it twice, is refused (RFC 9112, sections 3.2, 6.1 and 6.3): a proxy may read it otherwise and see other requests.
 
 import { listElements, lowerCase } from '../ascii.js';
 import { malformed, refused, type Fault } from './fault.js';

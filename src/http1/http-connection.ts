@@ -19,8 +19,8 @@ const NO_BODY = Buffer.alloc(0);
 const HEAD_MILLISECONDS = 60_000;
 /** For a whole request; large uploads over slow links take their time. */
 const REQUEST_MILLISECONDS = 300_000;
-// Clients pool connections and load balancers keep them for up to ten minutes: whoever closes first without the other
-// knowing loses a request, so the server waits longer than it says.
+// Clients pool connections and load balancers keep them for up to ten minutes. A side that closes without the
+// other knowing loses a request, so the server waits longer than it says.
 const IDLE_MILLISECONDS = 621_000;
 /** Requests of one connection that wait for their answers; the next ones are not read. */
 const MAX_UNANSWERED = 128;
@@ -280,7 +280,7 @@ export class HttpConnection implements ExchangeConnection {
     if (!this.isFinished) this.#fail(NO_ROOM);
   }
 
-  /** All that clients have not taken yet of answers, and what is not read because of that. */
+  /** Bytes of answers that the client has not taken yet, and of requests that are not read because of that. */
   get unreadBytes(): number {
     return this.#unsentBytes + this.#queuedBytes + (this.#rest?.length ?? 0);
   }
@@ -334,7 +334,7 @@ export class HttpConnection implements ExchangeConnection {
         return;
       }
       const { next }: Exchange = first;
-      // What is old would keep all that is younger alive until the next full collection.
+      // An old exchange would keep all younger ones alive until the next full collection.
       first.next = undefined;
       first = next;
       next?.takeTurn();
@@ -451,7 +451,7 @@ export class HttpConnection implements ExchangeConnection {
     }
   }
 
-  /** What comes cannot be told apart any more: says so where that can still be said, and ends. */
+  /** The next request cannot be found any more: answers with the fault where an answer is still possible, and ends. */
   #fail(fault: Fault): void {
     const receiving = this.#body.exchange;
     const newest = this.#newest;
@@ -465,7 +465,7 @@ export class HttpConnection implements ExchangeConnection {
       receiving.plan = undefined;
       receiving.refuse(fault);
     } else if (receiving === undefined && !wasDeaf) {
-      // In the order of the requests: behind the answers to those that came whole.
+      // Requests that came whole are answered first.
       this.#lastWords = lastWords(fault.status, faultText(fault));
       if (newest === undefined) this.#endWith(this.#lastWords);
     } else {

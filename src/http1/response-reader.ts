@@ -16,14 +16,14 @@ export interface ResponseListener {
   onHead(head: ResponseHead): void;
   /** The next bytes of the body, `bytes[start…end)`, which are valid only during the call. */
   onData(bytes: Buffer, start: number, end: number): void;
-  /** Where the rest of a body of known length is best received to; it is told by `onData` as any other. */
+  /** The best buffer for the rest of a body of known length; `onData` reports these bytes too. */
   directTarget?(): Buffer | undefined;
 }
 
 type Place = 'nothing' | 'head' | 'body';
 
 export class ResponseReader {
-  /** What is wrong; nothing can be read any more. */
+  /** Why nothing can be read any more. */
   fault: Fault | undefined;
   /** Of the answer that is coming, or came last. */
   head: ResponseHead | undefined;

@@ -49,7 +49,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
   #lingers = true;
   readonly #share: ByteShare | undefined;
   readonly #reader = new Standstill(LEAST_PROGRESS);
-  /** How long the client has taken nothing of what waits for it, in milliseconds. */
+  /** Milliseconds in which the client has taken none of the bytes that wait for it. */
   #idle = 0;
   readonly #presence: Presence;
   /** Whether {@link Presence} looks for the client. */

@@ -17,7 +17,7 @@ export interface Declaration {
   /** Whether callables get the inputs by position too. */
   readonly listsInputs: boolean;
   readonly strict: boolean;
-  /** Where clients find the model, and what it is for. */
+  /** The model's route, and its purpose for clients. */
   readonly shown: Pick<ModelSpec, 'route' | 'description' | 'openai'>;
   readonly config: ModelConfig;
   readonly decoupled: boolean;

@@ -11,7 +11,7 @@ import { addressGroup } from './address-group.js';
 const SMALL_SHARE = 8;
 /** Requests and answers up to this part of the whole are small: a megabyte of one gigabyte. */
 const LARGEST_SMALL = 1024;
-/** The connections of one address may hold that many times what is free: four fifths, where nobody else holds anything. */
+/** The connections of one address may hold this many times the free bytes: four fifths, where nobody else holds anything. */
 const ADDRESS_TIMES_FREE = 4;
 /** A request may have to make room when it is that many times larger than the new one. */
 const TIMES_LARGER = 2;
@@ -68,7 +68,7 @@ export interface HeldRequest {
 export interface ShareOwner {
   /** Its client has done nothing for a while. */
   readonly isStalled: boolean;
-  /** Ends requests and answers that stand still, and gives back their bytes. */
+  /** Ends stalled requests and answers, and gives back their bytes. */
   evict(): void;
   /** The largest of its requests that have not come whole, among the large ones or the small ones. */
   largestUpload(isLarge: boolean): HeldRequest | undefined;

@@ -23,7 +23,7 @@ const SHORT_TURN_MILLISECONDS = 2;
 /** A connection of some wire. */
 export interface ListenedConnection extends LimitedConnection {
   readonly socket: Socket;
-  /** Called now and then, with milliseconds of {@link ServedTime}, when what has come by then is read. */
+  /** Called now and then, with milliseconds of {@link ServedTime}, after the bytes received by then are read. */
   tick(now: number): void;
   /** Tells its client to use other connections, and still serves its requests. */
   retire(): void;
@@ -212,7 +212,7 @@ export class Listener {
 
   async #close(graceMilliseconds: number): Promise<void> {
     this.drain();
-    // Not at once without a grace either: what was answered in this turn is written at its end.
+    // Not at once without a grace either: the answers of this turn are written at its end.
     const timer = setTimeout(() => this.#cutOff(), graceMilliseconds);
     await this.#portClosed;
     if (this.#sockets.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
@@ -221,8 +221,8 @@ export class Listener {
   }
 
   /**
-   * After a short turn of the event loop without a new connection: the system resets those that it has established and nobody
-   * accepted.
+   * After a short turn of the event loop without a new connection: the system resets the connections that nobody has accepted
+   * yet.
    */
   #closePort(onClosed: () => void, turnsLeft: number): void {
     const before = this.#accepted;

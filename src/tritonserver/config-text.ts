@@ -25,7 +25,7 @@ export interface WrittenConfig {
 }
 
 /**
- * Returns the files of a model's folder but those of its versions. Throws UNSUPPORTED for a model that tritonserver
+ * Returns the files of a model's folder, without its versions' files. Throws UNSUPPORTED for a model that tritonserver
  * cannot serve as it is declared.
  */
 export function configFiles(config: CompleteModelConfig): ModelFiles {

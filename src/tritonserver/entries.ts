@@ -116,7 +116,7 @@ export function sendResults(
   entries.send(to, RESULTS, id);
 }
 
-/** Sends the answers of a decoupled model's batch as they come, those of one turn together. */
+/** Sends the answers of a decoupled model's batch as they come, the answers of one turn together. */
 export class EntryStream implements ResponseStream {
   readonly #to: Writable;
   readonly #id: number;

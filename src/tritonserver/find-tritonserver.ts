@@ -44,7 +44,7 @@ interface Parts {
 
 /**
  * Finds the binary: the given one, else `tritonserver` on the PATH, else the one of NVIDIA's container. `scratch`: an empty
- * folder that lives as long as the server. Throws UNAVAILABLE naming what is missing.
+ * folder that lives as long as the server. Throws UNAVAILABLE naming the missing part.
  */
 export function findTritonserver(path: string | undefined, scratch: string): Tritonserver {
   const { binary, stub, environment, wheel } = partsOf(path);

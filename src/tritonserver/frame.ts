@@ -87,7 +87,7 @@ export class HeadReader {
   }
 }
 
-/** The outgoing part of a frame: what lies in the tensors' part is not copied. */
+/** The outgoing part of a frame. Its tensors are not copied. */
 export interface OutgoingFrame {
   readonly kind: number;
   readonly id: number;

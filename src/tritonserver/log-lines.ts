@@ -8,7 +8,7 @@ const ENTRY = /^([EWIV])\d{4} \d\d:\d\d:\d\d\.\d+ \d+ (\S+:\d+)\] (.*)$/s;
 /** Lines of the tables that it writes at its start. */
 const TABLE = /^[+|][-+ ]/;
 
-/** What it says last before it ends, as `error: creating server: …`, or first, before it explains its flags. */
+/** Its last line before it ends, as `error: creating server: …`, or first, before it explains its flags. */
 const REASON = /^error: |: unrecognized option |: option .* requires|^Bad option|^failed to/;
 
 export class LogLines {

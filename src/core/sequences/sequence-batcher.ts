@@ -119,7 +119,7 @@ export class SequenceBatcher {
     else this.#rest(sequence, now);
   }
 
-  /** A new sequence elsewhere has this id: nobody can continue the one that is under way here. Its waiting requests still run. */
+  /** A new sequence elsewhere has this id: nobody can continue the old one here. Its waiting requests still run. */
   supersede(id: RequestSequence['id']): void {
     const sequence = this.#byId.get(id);
     if (sequence === undefined) return;

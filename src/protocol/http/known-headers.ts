@@ -11,7 +11,7 @@ const MOST_KEPT = 512;
 export const LONGEST_KEPT = 4096;
 /** Headers with longer ids are parsed each time. */
 export const LONGEST_ID = 128;
-/** To keep a header costs more than to parse it: so many others must be found again for each that is kept. */
+/** Keeping a header costs more than parsing it, so this many must be found again for each that is kept. */
 const FOUND_PER_KEPT = 8;
 /** Where that is not so, one in so many headers is kept all the same: requests may become alike. */
 const TRIED = 64;
