@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   tensor: ['errors', 'logger'],
   checks: ['tensor', 'errors'],
   pacing: ['errors'],
-  lifecycle: ['errors'],
+  lifecycle: ['errors', 'pacing'],
   observability: ['checks', 'errors', 'logger', 'ascii'],
   model: ['tensor', 'errors', 'logger', 'ascii', 'checks', 'pacing', 'lifecycle', 'observability'],
   callables: PLAIN_DATA,

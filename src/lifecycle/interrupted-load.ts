@@ -2,6 +2,7 @@
 // that ignores its signal.
 
 import { TritonError } from '../errors.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 
 /** How long `setup` may go on after its signal, in milliseconds: enough to close its resources. */
 export const INTERRUPTION_GRACE = 250;
@@ -15,18 +16,18 @@ export function loadInterrupted(): TritonError {
  * signal.
  */
 export async function unlessInterrupted<T>(promise: Promise<T>, signal: AbortSignal, grace = 0): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ServedTimer | undefined;
   let onAbort: (() => void) | undefined;
   const interrupted = new Promise<never>((_, reject) => {
     const interrupt = () => reject(signal.reason as TritonError);
-    onAbort = () => (timer = setTimeout(interrupt, grace));
+    onAbort = () => (timer = new ServedTimer(interrupt, grace, { keepsAlive: true, renewals: 1 }));
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort);
   });
   try {
     return await Promise.race([promise, interrupted]);
   } finally {
-    clearTimeout(timer);
+    timer?.clear();
     if (onAbort !== undefined) signal.removeEventListener('abort', onAbort);
   }
 }

@@ -12,6 +12,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
 import { INTERRUPTION_GRACE } from '../lifecycle/interrupted-load.js';
 import { TEARDOWN_GRACE } from '../model/run-setup.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { ServerLogger } from '../logger.js';
 import { Life } from '../lifecycle/lives.js';
 import { RestartPauses } from './restart-pauses.js';
@@ -49,7 +50,10 @@ export class InstanceSupervisor {
   readonly #options: SupervisorOptions;
   #worker: Worker | undefined;
   #exited: Promise<void> = Promise.resolve();
-  #timer: NodeJS.Timeout | undefined;
+  /** Runs until the thread is started again. */
+  #pause: NodeJS.Timeout | undefined;
+  /** Runs while a thread has time to end. */
+  #limit: ServedTimer | undefined;
   readonly #life = new Life('instance', 'starting');
   #stopping: Promise<void> | undefined;
   /** A file with native code that the thread has loaded. */
@@ -84,22 +88,22 @@ export class InstanceSupervisor {
   async #stop(): Promise<void> {
     const limit = this.#life.state === 'living' ? TEARDOWN_GRACE : INTERRUPTION_GRACE;
     this.#life.on('stopping');
-    clearTimeout(this.#timer);
+    clearTimeout(this.#pause);
     const worker = this.#worker;
     if (worker === undefined) return;
     worker.postMessage({ kind: 'stop' } satisfies ThreadCall);
     this.#endAfter(limit, worker);
     await this.#exited;
-    clearTimeout(this.#timer);
+    this.#limit?.clear();
   }
 
-  /** Ends the thread by force when it has not ended within this time. A later call sets another limit. */
+  /**
+   * Ends the thread by force when it has not ended within this time. A later call sets another limit. While this thread stood still,
+   * the other one may have done so too; but a thread that stands still again and again must not put off the end for ever.
+   */
   #endAfter(milliseconds: number, worker: Worker): void {
-    clearTimeout(this.#timer);
-    // The thread's reports that have come by then are read first.
-    const end = () => setImmediate(() => this.#timer === timer && this.#endByForce(worker));
-    const timer = setTimeout(end, milliseconds);
-    this.#timer = timer;
+    this.#limit?.clear();
+    this.#limit = new ServedTimer(() => this.#endByForce(worker), milliseconds, { keepsAlive: true, renewals: 1 });
   }
 
   /** Ends a thread by force. A thread with native code is left to end after its computation. */
@@ -209,7 +213,7 @@ export class InstanceSupervisor {
   }
 
   #restart(pause: number): void {
-    this.#timer = setTimeout(() => {
+    this.#pause = setTimeout(() => {
       this.#life.on('due');
       this.#launch().then(this.#options.onReady, (error: unknown) => {
         if (this.#life.state !== 'resting') return;

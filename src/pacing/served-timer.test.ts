@@ -1,10 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 
-import { standStill } from '../../test/support/standstill.js';
+import { READING, standStill } from '../../test/support/standstill.js';
 import { ServedTimer } from './served-timer.js';
-
-/** Of what has come by then. */
-const READING = 2;
 
 let calls: number;
 beforeEach(() => {
@@ -33,6 +30,16 @@ it('begins anew after a standstill', () => {
   vi.advanceTimersByTime(2000 + 4999);
   expect(calls).toBe(0);
   vi.advanceTimersByTime(1 + READING);
+  expect(calls).toBe(1);
+});
+
+it('begins anew as often as it may, and no more', () => {
+  void new ServedTimer(count, 5000, { renewals: 1 });
+  standStill(60_000);
+  vi.advanceTimersByTime(5000 + READING);
+  expect(calls).toBe(0);
+  standStill(60_000);
+  vi.advanceTimersByTime(5000 + READING);
   expect(calls).toBe(1);
 });
 

@@ -7,6 +7,7 @@ import { runningTsx } from '../host/running-tsx.js';
 import { threadFlags } from '../host/thread-flags.js';
 import { receiveFailure, type SentFailure } from '../link/sent-error.js';
 import { unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { Declaration } from './declaration.js';
 
 export interface DeclarationRequest {
@@ -36,7 +37,7 @@ export async function readDeclaration(
     execArgv: threadFlags(),
     name: `${request.name}-declaration`,
   });
-  let timer: NodeJS.Timeout | undefined;
+  let timer: ServedTimer | undefined;
   const unavailable = (what: string, cause?: unknown) =>
     new TritonError('UNAVAILABLE', `the module ${request.url} ${what}`, { cause });
   try {
@@ -46,16 +47,14 @@ export async function readDeclaration(
         reject(unavailable(`failed while it was imported: ${TritonError.from(error).message}`, error)),
       );
       worker.on('exit', (code) => reject(unavailable(`ended its thread with code ${code} while it was imported`)));
-      timer = setTimeout(
-        () => reject(unavailable(`was not imported within ${LONGEST_IMPORT / 1000} s`)),
-        LONGEST_IMPORT,
-      );
+      const late = () => reject(unavailable(`was not imported within ${LONGEST_IMPORT / 1000} s`));
+      timer = new ServedTimer(late, LONGEST_IMPORT, { keepsAlive: true, renewals: 1 });
     });
     const reply = await unlessInterrupted(read, signal);
     if ('failure' in reply) throw receiveFailure(reply.failure);
     return reply.declaration;
   } finally {
-    clearTimeout(timer);
+    timer?.clear();
     await worker.terminate();
   }
 }

@@ -16,6 +16,7 @@ import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../lifec
 import { instanceLogger, type Logger } from '../observability/logger.js';
 import { runSetup, type Setup, setupContext, TEARDOWN_GRACE } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import { ModelOpening } from './model-opening.js';
 import type { HostedLoad, HostedModel, ServerHandle } from './server-handle.js';
 import { loggedWait } from './waiting-log.js';
@@ -236,29 +237,30 @@ export class ModelBinding implements HostedModel {
 
   /** Resolves when `teardown` has ended or has taken too long. */
   async #tearDown(teardown: () => Awaitable<void>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined;
     let isLate = false;
     const { name, version } = this.config;
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(() => {
+    await new Promise<void>((resolve) => {
+      const tooLong = () => {
         isLate = true;
         this.#endlessTeardowns++;
         this.#logger?.warn(
           `teardown of '${name}' version ${version} has not ended after ${TEARDOWN_GRACE / 1000} s: nothing waits for it any more`,
         );
         resolve();
-      }, TEARDOWN_GRACE);
+      };
+      const timer = new ServedTimer(tooLong, TEARDOWN_GRACE, { keepsAlive: true, renewals: 1 });
+      const tornDown = async () => {
+        try {
+          await teardown();
+        } catch (error) {
+          this.#logger?.error(`teardown of model '${name}' failed: ${TritonError.from(error).message}`);
+        }
+        timer.clear();
+        if (isLate) this.#endlessTeardowns--;
+        resolve();
+      };
+      void tornDown();
     });
-    const tornDown = async () => {
-      try {
-        await teardown();
-      } catch (error) {
-        this.#logger?.error(`teardown of model '${name}' failed: ${TritonError.from(error).message}`);
-      }
-      clearTimeout(timer);
-      if (isLate) this.#endlessTeardowns--;
-    };
-    await Promise.race([tornDown(), late]);
   }
 
   /** Logs that a stop waits for the user's code. */

@@ -7,6 +7,7 @@ import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infe
 import { ManualSource } from '../../test/support/manual-source.js';
 import { isRefusal } from '../../test/support/random-life/refusals.js';
 import { fakeTime, ManualInstance, pass, TIMES } from '../../test/support/scheduler-harness.js';
+import { READING } from '../../test/support/standstill.js';
 import { InferenceServer } from '../core/inference-server.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
@@ -173,7 +174,7 @@ const ENDS: readonly End[] = [
     end: (one) => {
       one.sendBehind();
       one.die();
-      pass(1000);
+      pass(1000 + READING);
     },
     told: "UNAVAILABLE model 'm' is not ready: all instances ended while the request waited",
   },
@@ -189,7 +190,7 @@ const ENDS: readonly End[] = [
       });
       // The old model is left to itself in between.
       await new Promise((resolve) => process.nextTick(resolve));
-      pass(1000);
+      pass(1000 + READING);
       await replaced;
     },
     told: "UNAVAILABLE model 'm' is not ready: all instances ended while the request waited",

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { inferRequest, RecordingSink } from '../../test/support/infer-requests.js';
 import { ManualSource } from '../../test/support/manual-source.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
+import { READING, standStill } from '../../test/support/standstill.js';
 import { ModelControl } from '../core/model-control.js';
 import { ModelRepository } from '../core/model-repository.js';
 import { completeModelConfig } from '../model/complete-model.js';
@@ -19,6 +20,7 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.restoreAllMocks();
   vi.useRealTimers();
 });
 
@@ -112,9 +114,33 @@ describe('a served model whose last instance has ended', () => {
     expect(send).toThrow("model 'm' is not ready: all instances have ended");
     pass(999);
     expect([waits.outcome, statistics.fail.count]).toEqual([undefined, 0]);
-    pass(1);
+    pass(1 + READING);
     expect([waits.outcome, statistics.fail.count]).toEqual([GIVEN_UP, 1]);
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  it('counts no standstill of its own thread, in which no instance could come', async () => {
+    const { source, instance, waits } = await serve();
+    source.lose(instance);
+    standStill(60_000);
+    pass(1000 + READING);
+    expect(waits.outcome).toBeUndefined();
+    const next = new ManualInstance();
+    source.restart(next);
+    pass();
+    next.last.finish();
+    expect([waits.outcome, vi.getTimerCount()]).toEqual(['ok', 0]);
+  });
+
+  it('gives the next instance what waits when it has come by the end of the second', async () => {
+    const { source, instance, waits } = await serve();
+    source.lose(instance);
+    const next = new ManualInstance();
+    // Its message is read after the timers.
+    setTimeout(() => setImmediate(() => source.restart(next)), 1000);
+    pass(1000 + READING);
+    next.last.finish();
+    expect(waits.outcome).toBe('ok');
   });
 
   it('answers what waits when an instance is there again in time', async () => {
@@ -168,7 +194,7 @@ describe('a served model whose last instance has ended', () => {
     await control.unbind('m', 1);
     const closed = control.retired(CONFIG);
     instance.last.finish();
-    pass(1000);
+    pass(1000 + READING);
     await closed;
     expect([works.outcome, waits.outcome, shared.openings.size, source.closes]).toEqual(['ok', GIVEN_UP, 0, 1]);
     expect(vi.getTimerCount()).toBe(0);

@@ -8,8 +8,10 @@ import { describe, expect, it, vi } from 'vitest';
 import { instanceGroup, Triton } from 'tstriton';
 
 import { INTERRUPTION_GRACE } from '../../src/lifecycle/interrupted-load.js';
+import { TEARDOWN_GRACE } from '../../src/model/run-setup.js';
 import { MAY_END, SET_UP, TEARING_DOWN, TORN_DOWN } from '../fixtures/late-instance.js';
 import { modelRepository } from '../support/model-repository.js';
+import { standStill } from '../support/standstill.js';
 import { FREE_PORTS, gate } from '../support/start-server.js';
 import { type WatchedProcess, watchedProcess } from '../support/watched-process.js';
 
@@ -140,10 +142,16 @@ describe.each([true, false])('a signal while a model loads, with serverThread: %
     expect(events).toEqual(['teardown']);
   });
 
-  it('gives a thread that is set up after all the time for its teardown', async () => {
+  it.each([
+    ['a thread that is set up after all', INTERRUPTION_GRACE, 0],
+    ['a thread whose supervisor stands still meanwhile', TEARDOWN_GRACE, 60_000],
+  ])('gives %s the time for its teardown', async (_, passed, stoodStill) => {
     const words = new Int32Array(new SharedArrayBuffer(16));
     const noted = async (what: number) => {
       await expect.poll(() => Atomics.load(words, what)).toBe(1);
+    };
+    const turns = async () => {
+      for (let i = 0; i < 10; i++) await turn();
     };
     const triton = new Triton({ ...FREE_PORTS, serverThread });
     await triton.run();
@@ -154,13 +162,17 @@ describe.each([true, false])('a signal while a model loads, with serverThread: %
     try {
       const stopped = triton.stop();
       await noted(TEARING_DOWN);
-      vi.advanceTimersByTime(INTERRUPTION_GRACE);
-      for (let turns = 0; turns < 10; turns++) await turn();
+      // The thread has said before that it is ready.
+      await turns();
+      standStill(stoodStill);
+      vi.advanceTimersByTime(passed);
+      await turns();
       Atomics.store(words, MAY_END, 1);
       Atomics.notify(words, MAY_END);
       await noted(TORN_DOWN);
       await Promise.all([stopped, ready]);
     } finally {
+      vi.restoreAllMocks();
       vi.useRealTimers();
     }
   });

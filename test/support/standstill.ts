@@ -12,9 +12,14 @@ const INTERVAL_MILLISECONDS = 500;
 /** Of each look of a server a second counts at most. */
 const LOOK_MILLISECONDS = 1000;
 
+/** After the time of a timer is over, what has come by then is read. */
+export const READING = 2;
+
 /** The time goes on by so much, and the timers come that much too late. */
 export function standStill(milliseconds: number): void {
-  const now = performance.now.bind(performance);
+  // It may have done so before.
+  const mocked = vi.isMockFunction(performance.now) ? performance.now.getMockImplementation() : undefined;
+  const now = (mocked as (() => number) | undefined) ?? performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
 }
 

@@ -18,6 +18,7 @@ import type { FailureReason, InferenceStatistics } from './statistics.js';
 import { ExecutionLimit } from './execution-limit.js';
 import { InstanceSlots, type Slot } from './instance-slots.js';
 import { type Linked, LinkedList } from '../../linked-list.js';
+import { ServedTimer } from '../../pacing/served-timer.js';
 import { NO_TIMES, type RequestOutcomes } from './request-outcomes.js';
 import type { SchedulerLog } from './scheduler-log.js';
 import type { Scheduler } from './scheduler.js';
@@ -97,7 +98,7 @@ export class BatchRunner {
   /** The error for requests while no instance will be free, or while there has been none for some time. */
   #interrupted: TritonError | undefined;
   /** Runs while no instance is left. */
-  #grace: NodeJS.Timeout | undefined;
+  #grace: ServedTimer | undefined;
   #onSettled: (() => void) | undefined;
   /** Nothing runs any more, and nothing comes. */
   #isClosed = false;
@@ -347,16 +348,19 @@ export class BatchRunner {
    */
   async settled(): Promise<void> {
     if (!this.#isWorking) return;
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, SETTLING_GRACE)));
-    await Promise.race([late, new Promise<void>((resolve) => (this.#onSettled = resolve))]);
-    clearTimeout(timer);
+    await new Promise<void>((resolve) => {
+      const timer = new ServedTimer(resolve, SETTLING_GRACE, { keepsAlive: true, renewals: 1 });
+      this.#onSettled = () => {
+        timer.clear();
+        resolve();
+      };
+    });
   }
 
   /** The last request has ended, so the end of an instance no longer matters. */
   close(): void {
     this.#isClosed = true;
-    clearTimeout(this.#grace);
+    this.#grace?.clear();
   }
 
   get #isWorking(): boolean {
@@ -407,13 +411,15 @@ export class BatchRunner {
     const by = this.#whyNone();
     if (by === this.#interruption || this.#isClosed) return;
     this.#interruption = by;
-    clearTimeout(this.#grace);
+    this.#grace?.clear();
     this.#interrupted = undefined;
     // A queued request would wait for ever when no instance will be free, or when a thread does not start again.
     if (by === 'stalled') this.#refuse(INTERRUPTIONS.stalled);
     // The thread usually goes on, so waiting requests may still be answered.
     if (by === 'blocked') this.#interrupted = this.#notReady(INTERRUPTIONS.blocked);
-    if (by === 'ended') this.#grace = setTimeout(() => this.#refuse(WAITED_IN_VAIN), RESTART_GRACE);
+    if (by === 'ended') {
+      this.#grace = new ServedTimer(() => this.#refuse(WAITED_IN_VAIN), RESTART_GRACE, { keepsAlive: true });
+    }
     this.onInterrupted?.(by);
   }
 

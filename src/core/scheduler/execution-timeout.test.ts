@@ -1,11 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { fakeTime, ManualInstance, pass, SchedulerHarness } from '../../../test/support/scheduler-harness.js';
-import { standStill } from '../../../test/support/standstill.js';
+import { READING, standStill } from '../../../test/support/standstill.js';
 import { TritonError } from '../../errors.js';
 
-/** After a time is over, what has come by then is read. */
-const READING = 2;
 const CONFIG = { executionTimeoutMicroseconds: 50_000 } as const;
 const STALLED = "UNAVAILABLE model 'm' is not ready: all instances are busy with batches that took too long";
 const TOO_LATE = "UNAVAILABLE model 'm' did not answer within its executionTimeoutMicroseconds of 50000";
