@@ -25,7 +25,8 @@ async function tearingDown() {
     inferFunc: (requests: readonly object[]) => requests as never,
     teardown: () => new Promise<void>((resolve) => (end = resolve)),
   });
-  const logger = { error: vi.fn(), warn: (text: string) => void warnings.push(text), info: vi.fn(), verbose: vi.fn() };
+  const ignore = () => undefined;
+  const logger = { error: ignore, warn: (text: string) => void warnings.push(text), info: ignore, verbose: ignore };
   const server = { logger, tracing: undefined, load: async () => void (await binding.open()) };
   await binding.load(server as unknown as ServerHandle);
   const released = binding.release();

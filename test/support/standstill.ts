@@ -18,7 +18,8 @@ export const READING = 2;
 /** The time goes on by so much, and the timers come that much too late. */
 export function standStill(milliseconds: number): void {
   // It may have done so before.
-  const mocked = vi.isMockFunction(performance.now) ? performance.now.getMockImplementation() : undefined;
+  const spied: unknown = performance.now;
+  const mocked = vi.isMockFunction(spied) ? spied.getMockImplementation() : undefined;
   const now = (mocked as (() => number) | undefined) ?? performance.now.bind(performance);
   vi.spyOn(performance, 'now').mockImplementation(() => now() + milliseconds);
 }
