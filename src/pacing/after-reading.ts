@@ -10,13 +10,16 @@ export function afterReading(callback: () => void): void {
   setImmediate(() => setImmediate(callback));
 }
 
-/** The same at the end of a short turn: in a long one more may have come since the look. After 100 long turns it does not wait further. */
-export function rightAfterReading(callback: () => void, turnsLeft = MOST_TURNS): void {
+/**
+ * The same at the end of a short turn: in a long one more may have come since the look. `isQuiet`, called in each turn, may ask for
+ * another one. After 100 turns it does not wait further.
+ */
+export function rightAfterReading(callback: () => void, isQuiet = (): boolean => true, turnsLeft = MOST_TURNS): void {
   const begin = performance.now();
   setImmediate(() => {
-    const isShort = performance.now() - begin <= SHORT_TURN_MILLISECONDS;
+    const isEnough = isQuiet() && performance.now() - begin <= SHORT_TURN_MILLISECONDS;
     // The first turn may have begun after its look.
-    if (turnsLeft < MOST_TURNS && (isShort || turnsLeft <= 0)) callback();
-    else rightAfterReading(callback, turnsLeft - 1);
+    if (turnsLeft < MOST_TURNS && (isEnough || turnsLeft <= 0)) callback();
+    else rightAfterReading(callback, isQuiet, turnsLeft - 1);
   });
 }

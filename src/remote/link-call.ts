@@ -7,7 +7,7 @@ import type { Http2Connection } from '../client/grpc/http2-connection.js';
 import type { Http2Error } from '../http2/http2-error.js';
 import type { Http2Stream } from '../http2/http2-stream.js';
 import { encodeMessage, SERVER_LIMITS } from '../link/stream/stream-message.js';
-import { MESSAGE_PREFIX_BYTES, type MessageFrameReader } from '../protocol/grpc/message-frame.js';
+import { MESSAGE_PREFIX_BYTES, type MessageFrameReader, writePrefix } from '../protocol/grpc/message-frame.js';
 
 const LARGEST_MESSAGE = 2_147_483_647;
 
@@ -47,16 +47,13 @@ export class LinkCall extends GrpcExchange {
   send(channel: number, value: unknown): void {
     if (this.#isOver) return;
     const pieces = encodeMessage({ channel, value }, MESSAGE_PREFIX_BYTES, SERVER_LIMITS);
-    const length = pieces.reduce((sum, { byteLength }) => sum + byteLength, -MESSAGE_PREFIX_BYTES);
+    const length = writePrefix(pieces);
     if (length > this.maxMessageBytes) {
       throw new TritonError(
         'TOO_LARGE',
         `a message of ${length} bytes is too large for a link, expected at most ${this.maxMessageBytes}`,
       );
     }
-    const head = pieces[0] as Buffer;
-    head[0] = 0;
-    head.writeUInt32BE(length, 1);
     const { stream } = this;
     if (stream === undefined) this.#queued.push(...pieces);
     else for (const piece of pieces) stream.sendData(piece);

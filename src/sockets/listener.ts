@@ -4,7 +4,7 @@
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
 
-import { afterReading } from '../pacing/after-reading.js';
+import { afterReading, rightAfterReading } from '../pacing/after-reading.js';
 import type { ByteBudget } from './byte-budget.js';
 import type { Admission, ConnectionLimit, LimitedConnection } from './connection-limit.js';
 import { BlockPool } from './output.js';
@@ -15,10 +15,6 @@ import { WriteTurn } from './write-turn.js';
 
 /** How exact the timeouts of connections are. */
 const TICK_MILLISECONDS = 500;
-/** A port that is to close goes on accepting for so many turns of the event loop at most. */
-const MOST_TURNS = 100;
-/** In a longer turn somebody may have connected since the event loop looked. */
-const SHORT_TURN_MILLISECONDS = 2;
 
 /** A connection of some wire. */
 export interface ListenedConnection extends LimitedConnection {
@@ -186,7 +182,7 @@ export class Listener {
   /** No new connections; existing ones take nothing new and close after their last answer. */
   drain(): void {
     if (this.#portClosed !== undefined) return;
-    this.#portClosed = new Promise((resolve) => this.#closePort(resolve, MOST_TURNS));
+    this.#portClosed = new Promise((resolve) => this.#closePort(resolve));
     for (const connection of this.#connections) connection.drain();
   }
 
@@ -224,20 +220,19 @@ export class Listener {
    * After a short turn of the event loop without a new connection: the system resets the connections that nobody has accepted
    * yet.
    */
-  #closePort(onClosed: () => void, turnsLeft: number): void {
-    const before = this.#accepted;
-    const begin = performance.now();
-    setImmediate(() => {
-      const isQuiet = this.#accepted === before && performance.now() - begin <= SHORT_TURN_MILLISECONDS;
-      if (turnsLeft === MOST_TURNS || (turnsLeft > 0 && !isQuiet)) {
-        this.#closePort(onClosed, turnsLeft - 1);
-        return;
-      }
+  #closePort(onClosed: () => void): void {
+    let before = this.#accepted;
+    const isQuiet = () => {
+      const isSame = this.#accepted === before;
+      before = this.#accepted;
+      return isSame;
+    };
+    rightAfterReading(() => {
       this.#isPortOpen = false;
       const further = this.#further;
       this.#server.close(() => (further === undefined ? onClosed() : further.close(() => onClosed())));
       this.#lookSoon();
-    });
+    }, isQuiet);
   }
 
   #cutOff(): void {

@@ -47,6 +47,15 @@ export function frameMessage(message: Uint8Array): Buffer {
   return frame;
 }
 
+/** Writes the prefix of a message in pieces, of which the first begins with room for it. Returns the message's length. */
+export function writePrefix(pieces: readonly Uint8Array[]): number {
+  const length = pieces.reduce((sum, { byteLength }) => sum + byteLength, -MESSAGE_PREFIX_BYTES);
+  const head = pieces[0] as Buffer;
+  head[0] = 0;
+  head.writeUInt32BE(length, 1);
+  return length;
+}
+
 /** A message as it arrived. */
 export interface ReceivedMessage {
   /** Possibly a view of a chunk. */

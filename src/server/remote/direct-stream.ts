@@ -2,9 +2,10 @@
 
 import type { AnswerStream, StreamHandler } from '../../frontend/grpc/stream-call.js';
 import { encodeMessage } from '../../link/stream/stream-message.js';
-import { MESSAGE_PREFIX_BYTES } from '../../protocol/grpc/message-frame.js';
+import { MESSAGE_PREFIX_BYTES, writePrefix } from '../../protocol/grpc/message-frame.js';
 
 export interface DirectStreamOptions {
+  readonly channel: number;
   /** Takes a message. The stream ends with the error that it throws. */
   readonly onMessage: (bytes: Buffer) => void;
   /** Called once, when the callable's end has ended the stream. */
@@ -40,13 +41,13 @@ export class DirectStream implements StreamHandler {
     this.#options.onEnded();
   }
 
-  send(channel: number, value: unknown): void {
-    if (!this.#isOver) sendMessage(this.#stream, channel, value);
+  send(value: unknown): void {
+    if (!this.#isOver) sendMessage(this.#stream, this.#options.channel, value);
   }
 
   /** Sends an empty message, unless others wait to be read. */
-  beat(channel: number): void {
-    if (this.#stream.room === undefined) this.send(channel, []);
+  beat(): void {
+    if (this.#stream.room === undefined) this.send([]);
   }
 
   close(): void {
@@ -59,10 +60,7 @@ export class DirectStream implements StreamHandler {
 /** Sends a message of a link. */
 export function sendMessage(stream: AnswerStream, channel: number, value: unknown): void {
   const pieces = encodeMessage({ channel, value }, MESSAGE_PREFIX_BYTES);
-  const length = pieces.reduce((sum, { byteLength }) => sum + byteLength, -MESSAGE_PREFIX_BYTES);
-  const head = pieces[0] as Buffer;
-  head[0] = 0;
-  head.writeUInt32BE(length, 1);
+  writePrefix(pieces);
   void stream.send(pieces);
 }
 

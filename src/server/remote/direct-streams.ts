@@ -58,6 +58,7 @@ export class DirectStreams {
       return undefined;
     const direct: Direct = {
       stream: new DirectStream(stream, {
+        channel,
         onMessage: (bytes) => this.#receive(channel, direct, bytes),
         onEnded: () => this.#ended(channel, direct),
       }),
@@ -65,7 +66,7 @@ export class DirectStreams {
     };
     this.#directs.set(channel, direct);
     // Says that it is taken.
-    direct.stream.send(channel, []);
+    direct.stream.send([]);
     this.#beats ??= setInterval(() => this.#beat(), BEAT_MILLISECONDS).unref();
     return direct.stream;
   }
@@ -85,7 +86,7 @@ export class DirectStreams {
   }
 
   #beat(): void {
-    for (const [channel, { stream }] of this.#directs) stream.beat(channel);
+    for (const { stream } of this.#directs.values()) stream.beat();
   }
 
   #receive(channel: number, { stream }: Direct, bytes: Buffer): void {
@@ -93,7 +94,7 @@ export class DirectStreams {
       const { channel: named, value } = decodeMessage(bytes, SERVER_LIMITS);
       if (named !== channel) throw invalidArg(`a message for channel ${named} came by the connection of ${channel}`);
       // A ping.
-      if (expectArray(value, 'a message').length === 0) stream.send(channel, []);
+      if (expectArray(value, 'a message').length === 0) stream.send([]);
       else this.#link.receive(channel, value);
     } catch (thrown) {
       const error = TritonError.from(thrown);

@@ -156,7 +156,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
     if (this.#isOver) return;
     const direct = this.#directs.of(channel);
     if (direct === undefined) sendMessage(this.#stream, channel, value);
-    else direct.send(channel, value);
+    else direct.send(value);
   }
 
   #greet(channel: number, value: unknown): void {
