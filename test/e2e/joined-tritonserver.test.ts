@@ -1,7 +1,7 @@
 // Models that a tritonserver serves which runs already, played by a server of this process.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { createServer as createHttpServer } from 'node:http';
-import { createServer, type AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 
@@ -9,6 +9,7 @@ import { batch, defineModel, RemoteTriton, type Tensor, type TritonserverOptions
 
 import type { FakeModel } from '../support/fake-model-py.js';
 import { PlayedTritonserver } from '../support/played-tritonserver.js';
+import { freePort } from '../support/ports.js';
 import { SILENT } from '../support/remote.js';
 import { emptyFolder } from '../support/temporary-files.js';
 import { watchedProcess } from '../support/watched-process.js';
@@ -34,14 +35,6 @@ async function ask(instance: FakeModel, values: readonly number[]): Promise<read
   const { tensors } = await instance.next();
   const view = new DataView(tensors.buffer, tensors.byteOffset, tensors.byteLength);
   return values.map((_, i) => view.getInt32(8 * i, true));
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 describe('a model in a tritonserver that runs already', () => {
@@ -221,7 +214,7 @@ describe('a tritonserver that is not there', () => {
 
   it('is the error of the last attempt that had time for one', async () => {
     let asked = 0;
-    const other = createHttpServer((_, response) => void (asked++ === 0 && response.writeHead(400).end()));
+    const other = createServer((_, response) => void (asked++ === 0 && response.writeHead(400).end()));
     await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve));
     const { port } = other.address() as AddressInfo;
     const triton = new RemoteTriton(`http://127.0.0.1:${port}`, {

@@ -7,7 +7,7 @@ import { batch, defineModel } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { REMOTE, REMOTE_TOKEN, remoteOf } from '../support/remote.js';
-import { startServer } from '../support/start-server.js';
+import { type RunningServer, startServer } from '../support/start-server.js';
 import { watchThreads } from '../support/watched-threads.js';
 import { watchedProcess, type WatchedProcess } from '../support/watched-process.js';
 
@@ -92,6 +92,16 @@ async function network(...targets: readonly number[]) {
     cut,
     silence: () => (isSilent = true),
   };
+}
+
+/** A model behind a network, with a request that never ends under way. */
+async function hangingBehind(server: RunningServer) {
+  const line = await network(server.triton.grpcPort!);
+  const binder = await connected(`127.0.0.1:${line.port}`, 'far');
+  const hanging = ask(server.http, -1);
+  hanging.catch(() => undefined);
+  await binder.wrote('hangs');
+  return { line, binder, hanging };
 }
 
 describe('the process of a model that is killed', () => {
@@ -185,11 +195,7 @@ describe("a server's thread that dies", () => {
 describe('a network', () => {
   it('that is cut costs the requests under way, and the model serves again by itself', async () => {
     await using server = await startServer(() => undefined, REMOTE);
-    const line = await network(server.triton.grpcPort!);
-    const binder = await connected(`127.0.0.1:${line.port}`, 'far');
-    const hanging = ask(server.http, -1);
-    hanging.catch(() => undefined);
-    await binder.wrote('hangs');
+    const { line, binder, hanging } = await hangingBehind(server);
     line.cut();
     await expect(hanging).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await binder.wrote('linked to grpc://127.0.0.1:' + line.port + ' again');
@@ -198,11 +204,7 @@ describe('a network', () => {
 
   it('that goes silent is noticed by both ends, though nothing says so', async () => {
     await using server = await startServer(() => undefined, REMOTE);
-    const line = await network(server.triton.grpcPort!);
-    const binder = await connected(`127.0.0.1:${line.port}`, 'far');
-    const hanging = ask(server.http, -1);
-    hanging.catch(() => undefined);
-    await binder.wrote('hangs');
+    const { line, binder, hanging } = await hangingBehind(server);
     line.silence();
     await expect(hanging).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     expect((await readiness(server.http))[0]).toBe(400);
@@ -234,11 +236,7 @@ describe("the connection of a callable's own", () => {
 
   it('that is lost costs the requests under way, and the model serves again by itself', async () => {
     await using server = await startServer(() => undefined, REMOTE);
-    const line = await network(server.triton.grpcPort!);
-    const binder = await connected(`127.0.0.1:${line.port}`, 'far');
-    const hanging = ask(server.http, -1);
-    hanging.catch(() => undefined);
-    await binder.wrote('hangs');
+    const { line, binder, hanging } = await hangingBehind(server);
     line.connections[1]!.destroy();
     await expect(hanging).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await binder.wrote('a callable has lost its connection');

@@ -13,7 +13,8 @@ import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { TritonError } from 'tstriton';
 
 import { inferJson, startServer } from '../support/start-server.js';
-import { ended, freePort } from './start-triton.js';
+import { freePort } from '../support/ports.js';
+import { ended } from './start-triton.js';
 import { type CollectedSpan, TraceCollector } from './trace-collector.js';
 
 const TENSOR = { dtype: 'float32', shape: [-1] } as const;

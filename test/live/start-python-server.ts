@@ -7,7 +7,8 @@ import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
 
-import { ended, freePort } from './start-triton.js';
+import { freePort } from '../support/ports.js';
+import { ended } from './start-triton.js';
 
 const MODELS = fileURLToPath(new URL('../../bench/peers/models', import.meta.url));
 export const ADD_SUB = 'AddSub';

@@ -2,12 +2,13 @@
 // backend, each made of model.py and a configuration.
 import { spawn, type ChildProcess } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { vi } from 'vitest';
+
+import { freePort } from '../support/ports.js';
 
 const MODEL = fileURLToPath(new URL('./model.py', import.meta.url));
 const INSTANCE = 'instance_group [ { count: 1 kind: KIND_CPU } ]';
@@ -94,13 +95,4 @@ export async function ended(server: ChildProcess): Promise<void> {
   const exited = new Promise((resolve) => server.once('exit', resolve));
   server.kill('SIGINT');
   await exited;
-}
-
-export function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = server.address() as AddressInfo;
-      server.close(() => resolve(port));
-    });
-  });
 }

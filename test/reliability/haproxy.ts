@@ -1,10 +1,10 @@
 // haproxy in front of several servers: one frontend for HTTP, one for gRPC; both ask the servers' readiness over HTTP.
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
+import { accepts, freePort } from '../support/ports.js';
 import { pause } from './check.js';
 
 export interface Ports {
@@ -64,7 +64,7 @@ defaults
 ${sections.join('')}`,
   );
   const haproxy = spawn('haproxy', ['-db', '-f', file], { stdio: 'ignore' });
-  for (const port of Object.values(ports)) while (!(await isOpen(port))) await pause(20);
+  for (const port of Object.values(ports)) while (!(await accepts(port))) await pause(20);
   return {
     ...ports,
     stop: () => {
@@ -72,23 +72,4 @@ ${sections.join('')}`,
       rmSync(folder, { recursive: true });
     },
   };
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const probe = createServer().listen(0, '127.0.0.1', () => {
-      const { port } = probe.address() as AddressInfo;
-      probe.close(() => resolve(port));
-    });
-  });
-}
-
-function isOpen(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1', () => {
-      socket.destroy();
-      resolve(true);
-    });
-    socket.once('error', () => resolve(false));
-  });
 }
