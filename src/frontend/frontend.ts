@@ -11,6 +11,8 @@ export interface Frontend {
   drain(): void;
   /** Connections with a request or an answer under way. */
   readonly underWay: number;
+  /** Connections with nothing under way whose clients may still send a request. */
+  readonly awaited: number;
   /** Resolves when all requests are answered and all answers are written. Call it after {@link drain}. */
   settled(): Promise<void>;
   /** Closes all remaining connections, and logs which clients that cut off. Resolves when no socket is open. Idempotent. */

@@ -128,6 +128,7 @@ describe('a server', () => {
     const socket = client(port);
     await expect.poll(() => server.connections).toBe(1);
     server.drain();
+    expect([server.underWay, server.awaited]).toEqual([0, 1]);
     let isSettled = false;
     const settled = server.settled().then(() => (isSettled = true));
     await new Promise((resolve) => setImmediate(() => setImmediate(() => setImmediate(resolve))));

@@ -81,6 +81,11 @@ export class HttpServer {
     return this.#listener.underWay;
   }
 
+  /** Connections with nothing under way whose clients may still send a request. */
+  get awaited(): number {
+    return this.#listener.awaited;
+  }
+
   /** Resolves when all requests are answered and all answers are written. To be called after {@link drain}. */
   settled(): Promise<void> {
     return this.#listener.settled();

@@ -127,9 +127,11 @@ export class SocketConnection implements ByteSink, ListenedConnection, Connectio
   }
 
   get isUnderWay(): boolean {
-    const { isIdle, isFinished } = this.#connection;
-    const isAwaited = this.#awaited !== undefined && !isFinished;
-    return !this.socket.destroyed && (!isIdle || this.unreadBytes > 0 || isAwaited);
+    return !this.socket.destroyed && (!this.#connection.isIdle || this.unreadBytes > 0);
+  }
+
+  get mayStillAsk(): boolean {
+    return !this.socket.destroyed && this.#awaited !== undefined && !this.#connection.isFinished;
   }
 
   get unreadBytes(): number {

@@ -41,6 +41,8 @@ export interface Http2Port {
   drain(): void;
   /** Connections with a call or an answer under way. */
   readonly underWay: number;
+  /** Connections with nothing under way whose clients may still make a call. */
+  readonly awaited: number;
   /** Resolves when all calls are answered and all answers are written. To be called after {@link drain}. */
   settled(): Promise<void>;
   /** Drains, and resolves when no socket is open. After `graceMilliseconds` it closes the rest. Idempotent. */

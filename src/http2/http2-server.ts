@@ -57,6 +57,10 @@ export class Http2Server implements Http2Port {
     return this.#listener.underWay;
   }
 
+  get awaited(): number {
+    return this.#listener.awaited;
+  }
+
   settled(): Promise<void> {
     return this.#listener.settled();
   }

@@ -262,7 +262,7 @@ export class Server {
       has: ({ name, version }) => models.has(name, version),
       isIdle: (connections) =>
         repository.runningModels().every(({ inflight }) => inflight === 0) &&
-        this.#allFrontends.reduce((sum, { underWay }) => sum + underWay, 0) <= connections,
+        this.#allFrontends.reduce((sum, { underWay, awaited }) => sum + underWay + awaited, 0) <= connections,
     };
   }
 

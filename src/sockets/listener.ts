@@ -193,6 +193,13 @@ export class Listener {
     return count;
   }
 
+  /** Connections with nothing under way whose clients may still send a request. */
+  get awaited(): number {
+    let count = 0;
+    for (const { isUnderWay, mayStillAsk } of this.#connections) if (mayStillAsk === true && !isUnderWay) count++;
+    return count;
+  }
+
   /** Resolves when all requests are answered and all answers are written. To be called after {@link drain}. */
   settled(): Promise<void> {
     return new Promise((resolve) => {

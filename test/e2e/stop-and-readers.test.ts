@@ -7,7 +7,7 @@ import { connect as connectHttp2, type ClientHttp2Stream } from 'node:http2';
 import { connect, type Socket } from 'node:net';
 import { connect as connectTls } from 'node:tls';
 
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { defineModel, type TritonConfig } from 'tstriton';
 
@@ -15,6 +15,7 @@ import { ModelInferRequestSchema } from '../support/generated/grpc_service_pb.js
 import { framed } from '../support/raw-grpc.js';
 import { RawConnection } from '../support/raw-http.js';
 import { encodeFrame, encodeHeaders, FLAG, FRAME, PREFACE, RawHttp2, type RawFrame } from '../support/raw-http2.js';
+import { connectRemote, REMOTE } from '../support/remote.js';
 import { selfSignedCertificate } from '../support/self-signed-certificate.js';
 import { startServer } from '../support/start-server.js';
 import { temporaryFolder } from '../support/temporary-files.js';
@@ -139,6 +140,16 @@ class SlowClient implements AsyncDisposable {
     this.socket.destroy();
     return Promise.resolve();
   }
+}
+
+async function isOpen(port: number): Promise<boolean> {
+  const socket = connect(port, '127.0.0.1');
+  const opened = await once(socket, 'connect').then(
+    () => true,
+    () => false,
+  );
+  socket.destroy();
+  return opened;
 }
 
 function fail(): never {
@@ -276,21 +287,31 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a stop with %o
     expect(last).toEqual([0x7fffffff, 3]);
   });
 
+  it('keeps the link to another process until gRPC clients must have read the goodbye', async () => {
+    await using server = await startServer(() => undefined, { serverThread, ...REMOTE, exitTimeoutSecs: FOR_EVER });
+    const port = server.triton.grpcPort!;
+    await using remote = await connectRemote(server, (triton) =>
+      triton.bind({ ...counting, inferFunc: (requests) => requests.map(({ inputs: { x } }) => ({ y: x })) }),
+    );
+    using client = await RawHttp2.open(port);
+    await client.frame(({ type }) => type === FRAME.SETTINGS);
+    const stopped = server.triton.stop();
+    const ping = await client.frame(({ type, flags }) => type === FRAME.PING && flags === 0);
+    while (await isOpen(port));
+    // The server looks every 10 ms whether it still needs the link.
+    await expect(vi.waitUntil(() => !remote.isReady, 100)).rejects.toThrow('Timed out');
+    client.send(...grpcCall(1, 53, 59));
+    expect(await grpcAnswer(client, 1, 2)).toEqual(bytesOf(Int32Array.of(53, 59)));
+    client.send({ type: FRAME.PING, flags: FLAG.ACK, payload: ping!.payload });
+    await stopped;
+  });
+
   it('answers the first call of a gRPC client that had just connected', async () => {
     const { server } = await start({ exitTimeoutSecs: FOR_EVER });
     const port = server.triton.grpcPort!;
     using client = await RawHttp2.open(port, Buffer.alloc(0));
     const stopped = server.triton.stop();
-    const isOpen = async () => {
-      const socket = connect(port, '127.0.0.1');
-      const opened = await once(socket, 'connect').then(
-        () => true,
-        () => false,
-      );
-      socket.destroy();
-      return opened;
-    };
-    while (await isOpen());
+    while (await isOpen(port));
     client.sendBytes(Buffer.concat([PREFACE, encodeFrame({ type: FRAME.SETTINGS })]));
     client.send(...grpcCall(1, 10, 43));
     expect(await grpcAnswer(client, 1, 10)).toEqual(bytesOf(numbers(10, 43)));

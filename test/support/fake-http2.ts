@@ -174,6 +174,10 @@ export class FakePort implements Http2Port {
     return this.#connections.filter(({ openStreams }) => openStreams > 0).length;
   }
 
+  get awaited(): number {
+    return 0;
+  }
+
   settled(): Promise<void> {
     return Promise.resolve();
   }

@@ -128,6 +128,10 @@ export class GrpcFrontend implements Frontend {
     return this.#port?.underWay ?? 0;
   }
 
+  get awaited(): number {
+    return this.#port?.awaited ?? 0;
+  }
+
   async settled(): Promise<void> {
     await this.#port?.settled();
   }

@@ -118,6 +118,10 @@ export class MountedFrontend implements Frontend {
     return this.#count;
   }
 
+  get awaited(): number {
+    return 0;
+  }
+
   get connections(): number {
     return this.#count;
   }
