@@ -83,7 +83,7 @@ export class RandomLife {
         const closed = this.ledger.settle();
         this.ledger.violations.push(...(await statistics.end(this.#connections, closed)));
         this.ledger.quiet(closed);
-        statistics = await StatisticsCheck.begin(this.#connections, this.#standings);
+        statistics = await StatisticsCheck.begin(this.#connections, this.#standings, closed);
       }
     } finally {
       clearInterval(watch);

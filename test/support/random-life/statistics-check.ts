@@ -20,13 +20,24 @@ const PATIENCE_MS = 120_000;
 export class StatisticsCheck {
   readonly #standings: ReadonlyMap<ModelName, Standing>;
   readonly #before: ReadonlyMap<ModelName, Counts>;
+  readonly #late: readonly Entry[];
 
-  private constructor(standings: ReadonlyMap<ModelName, Standing>, before: ReadonlyMap<ModelName, Counts>) {
+  private constructor(
+    standings: ReadonlyMap<ModelName, Standing>,
+    before: ReadonlyMap<ModelName, Counts>,
+    late: readonly Entry[],
+  ) {
     this.#standings = standings;
     this.#before = before;
+    this.#late = late;
   }
 
-  static async begin(connections: Connections, standings: ReadonlyMap<ModelName, Standing>): Promise<StatisticsCheck> {
+  /** `late`: requests that have ended for their clients. The server may have some of those that were given up still to read. */
+  static async begin(
+    connections: Connections,
+    standings: ReadonlyMap<ModelName, Standing>,
+    late: readonly Entry[] = [],
+  ): Promise<StatisticsCheck> {
     const before = new Map<ModelName, Counts>();
     const metrics = await MetricsText.of(connections.metrics);
     for (const [name, standing] of standings) {
@@ -35,7 +46,7 @@ export class StatisticsCheck {
       if (typeof counts === 'string') standing.replaced = true;
       else before.set(name, counts);
     }
-    return new StatisticsCheck(standings, before);
+    return new StatisticsCheck(standings, before, late);
   }
 
   /** What is wrong with the counters, after these requests. */
@@ -63,7 +74,9 @@ export class StatisticsCheck {
       }
       // The counters of what was replaced are gone with it.
       if (standing.replaced) continue;
-      const seen = tally(closed.filter((entry) => entry.standing === standing));
+      const ofModel = (entry: Entry) => entry.standing === standing;
+      const seen = tally(closed.filter(ofModel));
+      seen.unknown += tally(this.#late.filter(ofModel)).unknown;
       const before = this.#before.get(name)!;
       const success = after.success - before.success;
       const all = success + after.fail - before.fail;
