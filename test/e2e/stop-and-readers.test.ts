@@ -119,9 +119,12 @@ class SlowClient implements AsyncDisposable {
         return all.subarray(0, length);
       }
       const piece = this.socket.read() as Buffer | null;
-      if (piece === null)
-        await Promise.race([once(this.socket, 'readable'), once(this.socket, 'end').then(() => fail())]);
-      else {
+      if (piece === null) {
+        const over = new AbortController();
+        const more = once(this.socket, 'readable', over);
+        const ended = once(this.socket, 'end', over).then(() => fail());
+        await Promise.race([more, ended]).finally(() => over.abort());
+      } else {
         this.#pieces.push(piece);
         this.#bytes += piece.length;
       }
