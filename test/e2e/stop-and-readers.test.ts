@@ -310,15 +310,23 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a stop with %o
   });
 
   it('answers the first call of a gRPC client that had just connected', async () => {
-    const { server } = await start({ exitTimeoutSecs: FOR_EVER });
-    const port = server.triton.grpcPort!;
-    using client = await RawHttp2.open(port, Buffer.alloc(0));
-    const stopped = server.triton.stop();
-    while (await isOpen(port));
-    client.sendBytes(Buffer.concat([PREFACE, encodeFrame({ type: FRAME.SETTINGS })]));
-    client.send(...grpcCall(1, 10, 43));
-    expect(await grpcAnswer(client, 1, 10)).toEqual(bytesOf(numbers(10, 43)));
-    await stopped;
+    for (let attempt = 0; ; attempt++) {
+      const { server } = await start({ exitTimeoutSecs: FOR_EVER });
+      const port = server.triton.grpcPort!;
+      using client = await RawHttp2.open(port, Buffer.alloc(0));
+      const connectedAt = performance.now();
+      const stopped = server.triton.stop();
+      while (await isOpen(port));
+      client.sendBytes(Buffer.concat([PREFACE, encodeFrame({ type: FRAME.SETTINGS })]));
+      client.send(...grpcCall(1, 10, 43));
+      const took = performance.now() - connectedAt;
+      const answer = await grpcAnswer(client, 1, 10);
+      await stopped;
+      // The server waits a second for the first call. On a busy machine that may be over, and nothing is shown.
+      if (answer === undefined && took > 800 && attempt < 10) continue;
+      expect(answer).toEqual(bytesOf(numbers(10, 43)));
+      return;
+    }
   });
 
   it('cuts off a client that never reads when the time is over, and names it', async () => {
