@@ -23,6 +23,7 @@ import {
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
 import { stoppedClock } from '../../test/support/standstill.js';
 import type { Http2Stream } from './http2-stream.js';
+import { ConnectionLimit } from '../sockets/connection-limit.js';
 import { HeaderTemplate } from './outgoing-headers.js';
 
 const MEGABYTE = 1 << 20;
@@ -297,6 +298,34 @@ describe('our server', () => {
     const settings = [{ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK }];
     client.send(...settings, { type: FRAME.PING, payload: Buffer.alloc(8) });
     expect(await client.frame(({ type, flags }) => type === FRAME.PING && flags === FLAG.ACK)).toBeDefined();
+  });
+
+  it('gives nobody the place of a client that was silent while it stood still itself', async () => {
+    const clock = stoppedClock();
+    onTestFinished(() => clock.goOn());
+    await using echo = await startEcho({ limit: new ConnectionLimit(1) });
+    using client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
+    await expect.poll(() => echo.server.connections).toBe(1);
+    await clock.standstill();
+    using other = connectTo(echo.port);
+    // It is refused.
+    await other.closed;
+    client.sendBytes(PREFACE.subarray(10));
+    const settings = [{ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK }];
+    client.send(...settings, { type: FRAME.PING, payload: Buffer.alloc(8) });
+    expect(await client.frame(({ type, flags }) => type === FRAME.PING && flags === FLAG.ACK)).toBeDefined();
+  });
+
+  it('gives the place of a client that is silent for more than a second to another one', async () => {
+    const clock = stoppedClock();
+    onTestFinished(() => clock.goOn());
+    await using echo = await startEcho({ limit: new ConnectionLimit(1) });
+    using client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
+    await expect.poll(() => echo.server.connections).toBe(1);
+    await clock.pass(2);
+    using other = connectTo(echo.port);
+    await other.call([]);
+    await client.closed();
   });
 
   it('drains: what was begun is answered, new connections are not taken, and it closes', async () => {

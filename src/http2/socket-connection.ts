@@ -47,7 +47,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   readonly #reader = new Standstill(LEAST_PROGRESS);
   /** Milliseconds for which the peer has taken nothing of the data that waits for it. */
   #idle = 0;
-  readonly #openedAt = performance.now();
+  #firstTick: number | undefined;
+  /** Milliseconds from the first tick to the last one. */
+  #age = 0;
   #isReceiving = false;
   #isWaiting = false;
   #isEnding = false;
@@ -115,6 +117,8 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   /** To be called now and then, with milliseconds of any clock. */
   tick(now: number): void {
+    this.#firstTick ??= now;
+    this.#age = now - this.#firstTick;
     const { connection, socket } = this;
     const { sender, unreadBytes } = connection;
     // Answers to pings go past data that no window lets out, so they do not count as its progress.
@@ -127,7 +131,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   get idleFor(): number {
     // One that says nothing is idle from its beginning.
-    if (!this.hasServed) return performance.now() - this.#openedAt;
+    if (!this.hasServed) return this.#age;
     return this.connection.unreadBytes > 0 ? this.#idle : this.connection.idleFor;
   }
 

@@ -102,7 +102,8 @@ export class Listener {
   #accepted = 0;
   #isRetiring = false;
   #ticks: NodeJS.Timeout | undefined;
-  readonly #time = new ServedTime(2 * TICK_MILLISECONDS);
+  /** A standstill counts less than the second that a client may be silent. */
+  readonly #time = new ServedTime(1.5 * TICK_MILLISECONDS);
   #portClosed: Promise<void> | undefined;
   #isPortOpen = true;
   #closed: Promise<void> | undefined;
@@ -286,7 +287,10 @@ export class Listener {
 
   #endLateHandshakes(now: number): void {
     const { handshakeTimeout = Infinity } = this.#options;
-    for (const handshake of this.#handshakes.values()) if (handshake.lasts(now) > handshakeTimeout) handshake.giveUp();
+    for (const handshake of this.#handshakes.values()) {
+      handshake.tick(now);
+      if (handshake.idleFor > handshakeTimeout) handshake.giveUp();
+    }
   }
 
   #connectSecure(socket: TLSSocket): void {
@@ -357,26 +361,21 @@ class Handshake implements LimitedConnection {
   readonly admission: Admission;
   readonly hasServed = false;
   readonly #socket: Socket;
-  readonly #since = performance.now();
   #firstTick: number | undefined;
+  idleFor = 0;
 
   constructor(socket: Socket, admission: Admission) {
     this.#socket = socket;
     this.admission = admission;
   }
 
-  get idleFor(): number {
-    return performance.now() - this.#since;
-  }
-
   closeIdle(): void {
     this.#socket.destroy();
   }
 
-  /** Milliseconds of ticks. */
-  lasts(now: number): number {
+  tick(now: number): void {
     this.#firstTick ??= now;
-    return now - this.#firstTick;
+    this.idleFor = now - this.#firstTick;
   }
 
   giveUp(): void {

@@ -9,8 +9,6 @@ import { vi } from 'vitest';
 
 const STANDSTILL_MILLISECONDS = 600_000;
 const INTERVAL_MILLISECONDS = 500;
-/** Of each look of a server a second counts at most. */
-const LOOK_MILLISECONDS = 1000;
 
 /** After the time of a timer is over, what has come by then is read. */
 export const READING = 2;
@@ -45,10 +43,10 @@ export function stoppedClock() {
       ahead += STANDSTILL_MILLISECONDS;
       await tick();
     },
-    /** All of it counts, for the server looks each second. */
+    /** All of it counts, for the server looks every half second. */
     async pass(seconds: number): Promise<void> {
-      for (let i = 0; i < seconds; i++) {
-        ahead += LOOK_MILLISECONDS;
+      for (let passed = 0; passed < 1000 * seconds; passed += INTERVAL_MILLISECONDS) {
+        ahead += INTERVAL_MILLISECONDS;
         await tick();
       }
     },
