@@ -5,6 +5,7 @@ import { batch, instanceGroup, type Triton, type TritonConfig } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { post } from '../support/http-infer.js';
+import { RawConnection } from '../support/raw-http.js';
 import { startServer, type RunningServer } from '../support/start-server.js';
 
 const INTEGER = { dtype: 'int32', shape: [1] } as const;
@@ -188,5 +189,36 @@ describe.each(MODES)('a server %s', (_, mode) => {
     expect(text).toContain('tstriton_live_sequences{model="objects",version="1"} 1');
     expect(text).toContain('tstriton_backlogged_sequences{model="objects",version="1"} 0');
     await own.send(1, 3, { end: true });
+  });
+});
+
+describe("a server in the user's thread", () => {
+  it.each([600, 1500])('keeps a sequence whose next request came while it stood still for %d ms', async (still) => {
+    await using server = await startServer((triton) => {
+      triton.bind({
+        modelName: 'brief',
+        inputs: { x: INTEGER },
+        outputs: { total: INTEGER },
+        config: { sequenceBatching: { maxSequenceIdleMicroseconds: 300_000, state: () => new Total() } },
+        inferFunc: batch(({ x }, { sequences }) => ({
+          total: x.map((value, row) => ((sequences[row]!.state as Total).sum += value)),
+        })),
+      });
+    }, MODES[1][1]);
+    await using client = await RawConnection.open(server.triton.httpPort!);
+    const request = (start: boolean) => {
+      const inputs = [{ name: 'x', datatype: 'INT32', shape: [1, 1], data: [4] }];
+      const body = JSON.stringify({ parameters: { sequence_id: 7, sequence_start: start }, inputs });
+      return `POST /v2/models/brief/infer HTTP/1.1\r\nHost: h\r\nContent-Length: ${body.length}\r\n\r\n${body}`;
+    };
+    await client.send(request(true));
+    expect((await client.answer())?.status).toBe(200);
+    // Timers come before the bytes.
+    setImmediate(() => {
+      void client.send(request(false));
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, still);
+    });
+    const answer = await client.answer();
+    expect(answer?.body.toString()).toContain('"data":[8]');
   });
 });

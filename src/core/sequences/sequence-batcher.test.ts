@@ -88,14 +88,14 @@ describe('SequenceBatcher', () => {
     const instance = direct(1);
     const { batcher, run, over } = start([instance]);
     batcher.accept(request(1, 'S'), 0);
-    batcher.expire(5000);
+    batcher.expireIdle(5000);
     const [first] = run(instance, 5000);
-    batcher.expire(9000);
+    batcher.expireIdle(9000);
     batcher.executed(first!, 9000);
-    expect(batcher.nextExpiry()).toBe(10_000);
-    batcher.expire(9999);
+    expect(batcher.idleUntil).toBe(10_000);
+    batcher.expireIdle(9999);
     expect(over).toEqual([]);
-    batcher.expire(10_000);
+    batcher.expireIdle(10_000);
     expect(over).toEqual(['1 expired']);
     expect(batcher.live).toBe(0);
   });
@@ -365,6 +365,11 @@ describe('SequenceBatcher', () => {
               batcher.resume(each, now, holds);
             }
           };
+          const pass = (milliseconds: number) => {
+            now += milliseconds;
+            batcher.expire(now);
+            batcher.expireIdle(now);
+          };
           const letGo = (each: TestRequest | undefined) => {
             if (each !== undefined && held.delete(each)) batcher.letGo(each, now);
           };
@@ -376,7 +381,7 @@ describe('SequenceBatcher', () => {
               sent.add(own);
               waiting.add(own);
             } else if ('instance' in each) run(instances[each.instance]!);
-            else if ('time' in each) batcher.expire((now += each.time));
+            else if ('time' in each) pass(each.time);
             else if ('holds' in each) finish(each.which, each.holds);
             else if (each.kind === 'letGo') letGo([...held][each.which % Math.max(1, held.size)]);
             else {
@@ -392,7 +397,7 @@ describe('SequenceBatcher', () => {
           for (let i = 0; i < 12 * sent.size + 4; i++) {
             for (const instance of instances) run(instance);
             while (running.length > 0) finish(0, false);
-            batcher.expire((now += 2000));
+            pass(2000);
           }
           expect([batcher.live, batcher.backlog]).toEqual([0, 0]);
           for (const each of waiting) expect(each.live!.isOver).toBe(true);

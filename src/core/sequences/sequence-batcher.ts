@@ -149,12 +149,23 @@ export class SequenceBatcher {
     if (!sequence.isOver) sequence.instance?.offer(sequence, now);
   }
 
-  /** Ends sequences that were idle, or in the backlog, for too long. */
-  expire(now: number): void {
+  /** Ends sequences that were idle for too long. To be called after the requests that have come by then are read. */
+  expireIdle(now: number): void {
     const idleSince = now - this.#options.idle;
     for (let first = this.#idle.first; first !== undefined && first.idleSince <= idleSince; first = this.#idle.first) {
       this.#end(first, 'expired');
     }
+    this.#fill(now);
+  }
+
+  /** When {@link expireIdle} has something to do next; Infinity for never. */
+  get idleUntil(): number {
+    const { first } = this.#idle;
+    return first === undefined ? Infinity : first.idleSince + this.#options.idle;
+  }
+
+  /** Ends sequences that were in the backlog for too long. */
+  expire(now: number): void {
     for (let due = this.#deadlines.first; due !== undefined && due.expiresAt <= now; due = this.#deadlines.first) {
       this.#end(due, 'timedOut', TIMED_OUT);
     }
@@ -167,11 +178,9 @@ export class SequenceBatcher {
 
   /** When {@link expire} has something to do next; Infinity for never. */
   nextExpiry(): number {
-    const idle = this.#idle.first;
-    const idleUntil = idle === undefined ? Infinity : idle.idleSince + this.#options.idle;
     // In the order of their losses.
     const lostUntil = this.#lost.values().next().value ?? Infinity;
-    return Math.min(idleUntil, lostUntil, this.#deadlines.first?.expiresAt ?? Infinity);
+    return Math.min(lostUntil, this.#deadlines.first?.expiresAt ?? Infinity);
   }
 
   /** No request comes any more. Waiting requests still run. A sequence without waiting requests is over. */

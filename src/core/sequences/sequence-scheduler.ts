@@ -1,5 +1,5 @@
 // The shell around SequenceBatcher: one per model version that batches by sequences. It gives instances with room the batches
-// that the batcher decides on, tells instances of sequences that are over, and owns the model's only timer.
+// that the batcher decides on, tells instances of sequences that are over, and owns the timers of the model.
 
 import { PLAIN_BATCHER } from '../../model/complete-batcher.js';
 import { TritonError } from '../../errors.js';
@@ -7,6 +7,7 @@ import type { CompleteModelConfig, CompleteSequenceBatching } from '../../model/
 import type { ModelInferRequest } from '../../model/exchange.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import type { ExecutionResult } from '../instance/model-instance.js';
+import { ServedTimer } from '../../pacing/served-timer.js';
 import { batchCompatibility } from '../scheduler/batch-compatibility.js';
 import type { BatchRunner, MakeScheduler, SchedulerParts } from '../scheduler/batch-runner.js';
 import { LONGEST_TIMER } from '../scheduler/execution-limit.js';
@@ -35,6 +36,8 @@ class SequenceScheduler implements Scheduler {
   #timer: NodeJS.Timeout | undefined;
   /** When the timer is due. */
   #armedFor = Infinity;
+  /** Due when the sequence that is idle longest is over, or before. */
+  #idleTimer: ServedTimer | undefined;
   /** Who waits until no sequence lives. */
   #drained: (() => void)[] = [];
 
@@ -153,6 +156,7 @@ class SequenceScheduler implements Scheduler {
     }
     this.#count();
     this.#arm(Math.min(until, this.#batcher.nextExpiry()), now);
+    this.#armIdle(now);
   }
 
   #hasRoom(slot: Slot): boolean {
@@ -221,6 +225,8 @@ class SequenceScheduler implements Scheduler {
     sequences.live = this.#batcher.live;
     sequences.backlog = this.#batcher.backlog;
     if (this.#batcher.live > 0) return;
+    this.#idleTimer?.clear();
+    this.#idleTimer = undefined;
     // Ids of lost sequences may still be there.
     if (this.#batcher.nextExpiry() === Infinity) this.#disarm();
     for (const resolve of this.#drained.splice(0)) resolve();
@@ -239,6 +245,19 @@ class SequenceScheduler implements Scheduler {
         this.#dispatch();
       },
       Math.min(Math.ceil(delay), LONGEST_TIMER),
+    );
+  }
+
+  #armIdle(now: number): void {
+    const { idleUntil } = this.#batcher;
+    if (this.#idleTimer !== undefined || idleUntil === Infinity) return;
+    this.#idleTimer = new ServedTimer(
+      () => {
+        this.#idleTimer = undefined;
+        this.#batcher.expireIdle(performance.now());
+        this.#dispatch();
+      },
+      Math.min(Math.max(0, Math.ceil(idleUntil - now)), LONGEST_TIMER),
     );
   }
 
