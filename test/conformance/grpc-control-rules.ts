@@ -207,6 +207,18 @@ export const GRPC_CONTROL_RULES: readonly GrpcRule[] = [
     },
   },
   {
+    name: 'no bytes of shared memory are a range too',
+    reason: 'A tensor may be empty. Triton takes them from offset 1 on.',
+    cases: ['infer input from shm, byte size 0'],
+    expects: (_recorded, { name }) =>
+      name === 'infer input from shm, byte size 0'
+        ? refusal(
+            STATUS.INVALID_ARGUMENT,
+            "[request id: <id_unknown>] input byte size mismatch for input 'x' for model 'id_fp32'. Expected 16, got 0",
+          )
+        : undefined,
+  },
+  {
     name: 'CUDA shared memory is not served',
     reason: 'Needs a GPU. Answered with UNIMPLEMENTED.',
     cases: ['cuda shm register', 'cuda shm register empty'],

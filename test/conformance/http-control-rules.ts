@@ -211,6 +211,21 @@ export const HTTP_CONTROL_RULES: readonly HttpRule[] = [
     },
   },
   {
+    name: 'no bytes of shared memory are a range too',
+    reason:
+      'A tensor may be empty. Triton subtracts 1 from the offset and the size, which wraps at 0: from offset 1 on it takes them.',
+    cases: ['shared memory: infer, input without byte_size', 'shared memory: infer, output without byte_size'],
+    expects: (recorded, { name }) =>
+      /^shared memory: infer, (input|output) without byte_size$/.test(name)
+        ? errorAnswer(
+            400,
+            errorOf(recorded)?.endsWith("'in'") === true
+              ? "[request id: <id_unknown>] input byte size mismatch for input 'x' for model 'id_fp32'. Expected 8, got 0"
+              : "shared memory size specified with the request for output 'y' (0 bytes) should be at least 8 bytes to hold the results",
+          )
+        : undefined,
+  },
+  {
     name: 'the name of what is not there is the mistake of the client',
     reason: 'Triton answers 500: the same mistake in the name of a model to ask is 404, in JSON 400.',
     cases: [

@@ -237,7 +237,6 @@ describe('the use of a region', () => {
       { offset: 60, byteSize: 8 },
       "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'",
     ],
-    ['no bytes', { byteSize: 0 }, "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'"],
     ['a negative size', { byteSize: -16 }, "INVALID_ARG Invalid offset + byte size for shared memory region: 'r'"],
     [
       'a size that overflows',
@@ -248,6 +247,13 @@ describe('the use of a region', () => {
     const regions = registry();
     regions.register({ name: 'r', key: new SharedMemoryObject(PAGE).key, offset: 0, byteSize: 64 });
     expect(refusal(() => regions.use({ region, offset, byteSize }))).toBe(expected);
+  });
+
+  it('may be of no bytes, for a tensor without elements', () => {
+    const regions = registry();
+    regions.register({ name: 'r', key: new SharedMemoryObject(PAGE).key, offset: 0, byteSize: 64 });
+    expect(regions.use({ region: 'r', offset: 0, byteSize: 0 }).byteSize).toBe(0);
+    expect(regions.use({ region: 'r', offset: 60, byteSize: 0 }).byteSize).toBe(0);
   });
 });
 

@@ -164,5 +164,5 @@ function checkRange({ name, byteSize: regionSize }: Region, offset: bigint, byte
       `Integer overflow detected: byte_size (${byteSize}) + offset (${offset}) exceeds maximum value (${MAX_UINT64}) for region '${name}'`,
     );
   }
-  if (byteSize === 0n || offset + byteSize > BigInt(regionSize)) throw refuse('Invalid offset + byte size');
+  if (offset + byteSize > BigInt(regionSize)) throw refuse('Invalid offset + byte size');
 }
