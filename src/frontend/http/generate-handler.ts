@@ -12,9 +12,8 @@ import {
 } from '../../protocol/http/encode-generate-response.js';
 import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import type { CompleteRequest } from '../../protocol/request-form.js';
-import { completeRequest, type InferOptions } from '../complete-request.js';
+import { completeRequest, type InferOptions, readBody } from '../complete-request.js';
 import { type AnswerWriter, Inference } from '../inference.js';
-import { readBody } from '../read-body.js';
 import { AnswerStream, type StreamFormat } from './answer-stream.js';
 import { answerError } from './answers.js';
 import type { EndpointHandler } from './endpoint-handler.js';
