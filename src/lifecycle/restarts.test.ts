@@ -36,7 +36,7 @@ describe('what has died', () => {
   });
 
   it('is given up after ten restarts in a row that failed', async () => {
-    const start = vi.fn(() => Promise.reject(new Error('never')));
+    const start = vi.fn<() => Promise<void>>(() => Promise.reject(new Error('never')));
     const { restarts, lines, onGivenUp } = restarted(start);
     const restarting = restarts.after(death, 0);
     await vi.runAllTimersAsync();
@@ -47,7 +47,7 @@ describe('what has died', () => {
   });
 
   it('is not started again once it is stopped, and its pause ends', async () => {
-    const start = vi.fn(() => Promise.reject(new Error('not yet')));
+    const start = vi.fn<() => Promise<void>>(() => Promise.reject(new Error('not yet')));
     const { restarts, over } = restarted(start);
     const restarting = restarts.after(death, 0);
     await vi.advanceTimersByTimeAsync(50);
