@@ -7,6 +7,11 @@ import { isDatatype, type Datatype } from '../tensor/dtype.js';
 
 export type ModelSignature = Pick<CompleteModelConfig, 'name' | 'inputs' | 'outputs' | 'maxBatchSize' | 'decoupled'>;
 
+/** The `data_type` that a configuration gives a datatype. */
+export function configTypeOf(datatype: Datatype): string {
+  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
+}
+
 /** The datatype of a configuration's `data_type`: `TYPE_FP32` is FP32, `TYPE_STRING` is BYTES. Throws INTERNAL. */
 export function datatypeOfConfig(dataType: string): Datatype {
   const name = dataType === 'TYPE_STRING' ? 'BYTES' : dataType.replace(/^TYPE_/, '');

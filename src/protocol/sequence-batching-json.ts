@@ -9,7 +9,7 @@ import type {
 } from '../model/complete-model-config.js';
 import type { SequenceBatching, SequenceControl, SequenceStateSpec } from '../model/sequence-batching.js';
 import { dtypeOf } from '../tensor/dtype.js';
-import { datatypeOfConfig } from './model-signature.js';
+import { configTypeOf, datatypeOfConfig } from './model-signature.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -88,7 +88,7 @@ function controlJson({ control, dtype, datatype, falseTrue }: CompleteControl): 
     int32_false_true: !isId && dtype === 'int32' ? falseTrue : [],
     fp32_false_true: dtype === 'float32' ? falseTrue.map(shortestFloat) : [],
     bool_false_true: dtype === 'bool' ? falseTrue.map((value) => value !== 0) : [],
-    data_type: isId ? configType(datatype) : 'TYPE_INVALID',
+    data_type: isId ? configTypeOf(datatype) : 'TYPE_INVALID',
   };
 }
 
@@ -106,16 +106,12 @@ function stateJson({ name, output, datatype, shape }: CompleteSequenceState): Js
   return {
     input_name: name,
     output_name: output,
-    data_type: configType(datatype),
+    data_type: configTypeOf(datatype),
     dims: shape,
     initial_state: [],
     use_same_buffer_for_input_output: false,
     use_growable_memory: false,
   };
-}
-
-function configType(datatype: string): string {
-  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
 }
 
 /** A configuration file's details of a state, beyond its tensor, as the model configuration shows them. */

@@ -9,7 +9,7 @@ import { instanceGroup } from '../model/instance-group.js';
 import type { ModelConfig } from '../model/model-config.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
 import type { TensorJson } from '../protocol/config-message.js';
-import { datatypeOfConfig } from '../protocol/model-signature.js';
+import { configTypeOf, datatypeOfConfig } from '../protocol/model-signature.js';
 import { DTYPES, type Dtype } from '../tensor/dtype.js';
 import { refused } from './check-config.js';
 import type { Declaration } from './declaration.js';
@@ -136,7 +136,7 @@ function checkTensors(
         `unexpected inference ${kind} '${name}' for model '${model}', allowed ${kind}s are: ${expected}`,
       );
     }
-    const expected = own.datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${own.datatype}`;
+    const expected = configTypeOf(own.datatype);
     if (dataType !== expected) {
       throw invalidArg(
         `unable to load model '${model}', configuration expects datatype ${dataType} for ${kind} '${name}', model provides ${expected}`,

@@ -34,7 +34,7 @@ export function* decodeEmbeddings(body: Buffer, maxInputSize: number): PacedWork
     throw new FieldError('encoding_format', `'encoding_format' must be float or base64, got '${format.slice(0, 100)}'`);
   }
   const texts = yield* fields.texts('input', TOKENS_HINT);
-  const dimensions = fields.integer('dimensions', 1, Number.MAX_SAFE_INTEGER);
+  const dimensions = fields.integer('dimensions', Number.MAX_SAFE_INTEGER);
   return { model, texts, isBase64: format === 'base64', dimensions };
 }
 

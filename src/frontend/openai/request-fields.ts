@@ -74,11 +74,12 @@ export class RequestFields {
     throw new FieldError(name, `'${name}' must be true or false`);
   }
 
-  integer(name: string, least: number, most: number): number | undefined {
+  /** An integer from 1 to `most`. */
+  integer(name: string, most: number): number | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
-    if (typeof value === 'number' && value >= least && value <= most) return value;
-    throw new FieldError(name, `'${name}' must be an integer from ${least} to ${most}`);
+    if (typeof value === 'number' && value >= 1 && value <= most) return value;
+    throw new FieldError(name, `'${name}' must be an integer from 1 to ${most}`);
   }
 
   /** The texts of a field that is a string or a list of strings, as UTF-8. Throws when there is none. */
