@@ -4,7 +4,7 @@
 import { listElements, lowerCase, trimBlanks } from '../../ascii.js';
 import type { ResolvedModel } from '../../core/model-entry.js';
 import { TritonError } from '../../errors.js';
-import type { HttpExchange, HttpHeaders, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
+import type { HttpExchange, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
 import {
   answerCoding,
   type ContentCoding,
@@ -12,7 +12,6 @@ import {
   REQUEST_CODINGS,
   requestCoding,
 } from '../../protocol/http/content-coding.js';
-import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import { type CompletePlainRequest, decodePlainRequest } from '../../protocol/plain-json/decode-plain-request.js';
 import {
   encodePlainError,
@@ -27,7 +26,7 @@ import type { RequestForm } from '../../protocol/request-form.js';
 import { completeRequest, readBody, type RequestRules } from '../complete-request.js';
 import { type AnswerWriter, Inference } from '../inference.js';
 import { AnswerStream, type StreamFormat } from './answer-stream.js';
-import { answerError } from './answers.js';
+import { answerError, answerJsonParts } from './answers.js';
 import { compressAnswer, inflateRequest } from './coded-bodies.js';
 import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
 import { headerTexts } from './header-texts.js';
@@ -157,13 +156,9 @@ class PlainRequest {
 
   #answer(parts: readonly Uint8Array[]): void {
     const coding = this.#surroundings.head.answerCoding;
-    if (coding === 'identity') return this.#send(parts);
-    compressAnswer(this.#exchange, parts, coding, (coded, headers) => this.#send(coded, headers));
-  }
-
-  #send(parts: readonly Uint8Array[], further: HttpHeaders = []): void {
-    const length = String(byteLengthOf(parts));
-    this.#exchange.respond(200, ['Content-Type', 'application/json', 'Content-Length', length, ...further], parts);
+    const exchange = this.#exchange;
+    if (coding === 'identity') return answerJsonParts(exchange, parts);
+    compressAnswer(exchange, parts, coding, (coded, headers) => answerJsonParts(exchange, coded, headers));
   }
 }
 
