@@ -5,11 +5,9 @@ import { PAUSE_BYTES, type PacedWork } from '../../pacing/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import { tensorDataReader } from '../../protocol/http/read-tensor-data.js';
-import { JsonParser } from '../../protocol/json/json-parser.js';
-import { LONG_RUN_BYTES } from '../../protocol/json/json-scanner.js';
 import { listOf, membersOf, objectOf, VALUE } from '../../protocol/json/json-shape.js';
 import { JsonArray, JsonObject, JsonText, type JsonValue } from '../../protocol/json/json-value.js';
-import { spaceRuns } from '../../protocol/json/space-runs.js';
+import { parsePaced } from '../../protocol/json/parse-paced.js';
 import { FieldError } from './openai-errors.js';
 
 /** The most texts of one request, as in the API. */
@@ -120,10 +118,7 @@ function elementsOf({ buffer, byteOffset, byteLength }: Uint8Array): readonly Bu
 /** Throws INVALID_ARG. */
 export function* readFields(body: Buffer, maxInputSize: number): PacedWork<RequestFields> {
   checkJsonSize(body.length, maxInputSize);
-  const parser = new JsonParser(body, {}, REQUEST);
-  if (body.length > LONG_RUN_BYTES) parser.runs = spaceRuns(body, body.length);
-  while (!parser.advance(PAUSE_BYTES)) yield;
-  const json = parser.value;
+  const json = yield* parsePaced(body, REQUEST);
   if (!(json instanceof JsonObject)) throw new FieldError('body', 'the request must be a JSON object');
   return new RequestFields(body, json);
 }
