@@ -8,8 +8,7 @@ import type {
   CompleteSequenceState,
 } from '../model/complete-model-config.js';
 import type { SequenceBatching, SequenceControl, SequenceStateSpec } from '../model/sequence-batching.js';
-import { dtypeOf } from '../tensor/dtype.js';
-import { configTypeOf, datatypeOfConfig } from './model-signature.js';
+import { configTypeOf, dtypeOfConfig } from './model-signature.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -220,10 +219,6 @@ function controlOf(json: ControlJson, model: string): SequenceControl {
   return { control, dtype, falseTrue: [values[0]!, values[1]!] };
 }
 
-function dtypeOfConfig(type: string): string {
-  return dtypeOf(datatypeOfConfig(type));
-}
-
 function statesOf({ state: states }: SequenceBatchingJson, model: string, readInitial: ReadInitialState) {
   const own: Record<string, SequenceStateSpec> = {};
   for (const json of states) {
@@ -240,7 +235,7 @@ function statesOf({ state: states }: SequenceBatchingJson, model: string, readIn
       );
     if (initial !== undefined) checkInitial(json, initial);
     own[name] = {
-      dtype: json.data_type === 'TYPE_STRING' ? 'bytes' : dtypeOf(datatypeOfConfig(json.data_type)),
+      dtype: dtypeOfConfig(json.data_type),
       shape: json.dims.map(Number),
       output,
       ...(initial !== undefined && { initial: readInitial(initial, name)! }),
