@@ -3,7 +3,7 @@
 import { parentPort } from 'node:worker_threads';
 
 import { assert, TritonError } from '../errors.js';
-import { receiveFailure, sendFailure } from '../link/sent-error.js';
+import { sendFailure } from '../link/sent-error.js';
 import type { LogEntry } from '../logger.js';
 import type {
   ControlCall,
@@ -13,6 +13,7 @@ import type {
   ServerMessage,
   UserMessage,
 } from './control-messages.js';
+import { PendingReplies } from './pending-replies.js';
 import type { ServerPorts, StopTimes } from './server-options.js';
 import { BLOCKED_TEXT, secondsOf, watchSignals } from './signal-watch.js';
 
@@ -29,19 +30,13 @@ export interface ControlTaker {
   readonly onLog?: (entry: LogEntry) => void;
 }
 
-interface Waiting {
-  readonly resolve: (reply: HostReply) => void;
-  readonly reject: (error: TritonError) => void;
-}
-
 /** How long the user's thread may take to ask for a stop after a signal, before it counts as blocked. */
 const USER_MILLISECONDS = 250;
 
 export class ControlPort {
   readonly #taker: ControlTaker;
   readonly #port: NonNullable<typeof parentPort>;
-  readonly #waiting = new Map<number, Waiting>();
-  #nextId = 0;
+  readonly #asked = new PendingReplies<HostReply>();
   #stopping: Promise<void> | undefined;
 
   constructor(taker: ControlTaker) {
@@ -51,7 +46,7 @@ export class ControlPort {
     this.#port.on('message', (message: UserMessage) => {
       if (message.kind === 'call') this.#answer(message);
       else if (message.kind === 'log') taker.onLog?.(message.entry);
-      else this.#settle(message);
+      else this.#asked.settle(message);
     });
   }
 
@@ -61,18 +56,7 @@ export class ControlPort {
 
   /** Asks the user's thread to open or close the instances of a load, or to load a model. */
   ask(action: HostRequest['action'], transfer: readonly ArrayBuffer[] = []): Promise<HostReply> {
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      this.#waiting.set(id, { resolve, reject });
-      this.post({ kind: 'host', id, action }, transfer);
-    });
-  }
-
-  #settle(reply: HostReply): void {
-    const asked = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
-    if (reply.error === undefined) asked?.resolve(reply);
-    else asked?.reject(receiveFailure(reply.error));
+    return this.#asked.ask((id) => this.post({ kind: 'host', id, action }, transfer));
   }
 
   #answer({ id, call }: ControlRequest): void {
