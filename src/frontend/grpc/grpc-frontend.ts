@@ -37,7 +37,6 @@ export interface GrpcFrontendOptions {
   readonly keepalive?: KeepaliveOptions | undefined;
   /** Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
-  /** Opens the HTTP/2 port. */
   readonly openPort: OpenHttp2Port;
   /** Limits what the server holds for clients. Default: no limit. */
   readonly budget?: Http2PortOptions['budget'];

@@ -11,7 +11,6 @@ import { type JsonObject, JsonText } from '../json/json-value.js';
 import { asObject, asString, textOrThrow } from './json-access.js';
 import { member } from './json-members.js';
 
-/** The parameters of a load. */
 export interface LoadParametersJson {
   readonly config: string | undefined;
   /** By the parameters' names; undefined for a text that is not base64. */
