@@ -70,13 +70,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   // What lies in folders, made into what `bind` takes.
   repository: ['onnx', 'host', 'link', 'protocol', ...PLAIN_DATA],
   // Another engine in the place of core and frontends.
-  tritonserver: [
-    'core/instance/model-instance.ts',
-    'link/restart-pauses.ts',
-    'sockets/socket-reader.ts',
-    'protocol',
-    ...PLAIN_DATA,
-  ],
+  tritonserver: ['core/instance/model-instance.ts', 'sockets/socket-reader.ts', 'protocol', ...PLAIN_DATA],
   server: [
     'config',
     'repository',

@@ -32,6 +32,11 @@ export function expectInteger(value: unknown, least: number, most: number, what:
   throw invalidArg(`${what} must be ${range}, got ${textOf(value)}`);
 }
 
+/** As {@link expectInteger}, without an upper end. */
+export function expectAtLeast(value: unknown, least: number, what: string): number {
+  return expectInteger(value, least, Number.MAX_SAFE_INTEGER, what);
+}
+
 export function expectString(value: unknown, what: string): string {
   if (typeof value === 'string') return value;
   throw invalidArg(`${what} must be a string, got ${textOf(value)}`);

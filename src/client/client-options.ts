@@ -1,7 +1,7 @@
 // Checks the options of a client, and of calls other than inferences. Unknown options are refused, never ignored.
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger } from '../checks/check.js';
 import type { CallTimings } from './call-timings.js';
 import { expectFunction, expectLimit, expectSignal, expectTimeout } from './option-values.js';
 import { checkHeaders, withToken } from './request-headers.js';
@@ -116,8 +116,7 @@ export function completeClientOptions(
   const { modelVersion, timeoutMs, headers, signal, tls, accessToken, retry } = options;
   if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
   return {
-    modelVersion:
-      modelVersion === undefined ? undefined : expectInteger(modelVersion, 1, Number.MAX_SAFE_INTEGER, 'modelVersion'),
+    modelVersion: modelVersion === undefined ? undefined : expectAtLeast(modelVersion, 1, 'modelVersion'),
     timeoutMs: expectTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),
     headers: withToken(checkHeaders(headers), accessToken, protocol),
     signal: expectSignal(signal),

@@ -1,7 +1,7 @@
 // Checks the options of one inference. Unknown options are refused, never ignored.
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger } from '../checks/check.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestSequence } from '../model/request-sequence.js';
 import { SEQUENCE_PARAMETERS, SequenceFields } from '../protocol/sequence-parameters.js';
@@ -101,7 +101,7 @@ export function completeInferOptions(
     timeoutMicroseconds:
       serverTimeoutMicroseconds === undefined
         ? 0
-        : expectInteger(serverTimeoutMicroseconds, 1, Number.MAX_SAFE_INTEGER, 'serverTimeoutMicroseconds'),
+        : expectAtLeast(serverTimeoutMicroseconds, 1, 'serverTimeoutMicroseconds'),
   };
 }
 

@@ -14,7 +14,6 @@ export const ELEMENT_BYTES = { string: 64, bytes: 128 } as const;
 /** So little is not counted: it belongs to every request. */
 const FREE_BYTES = 64 * 1024;
 
-/** The elements of one request. */
 export class RequestElements {
   readonly #room: Room | undefined;
   /** More of these bytes would not fit beside the request if it were alone. */

@@ -12,7 +12,7 @@ import { type Receipt, readTraceContext } from '../observability/traces.js';
 import { classifyOutputs } from '../protocol/classification.js';
 import type { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { CompleteRequest, RequestForm } from '../protocol/request-form.js';
-import { largeMemory } from '../sockets/large-memory.js';
+import { LEAST_LARGE_BYTES, largeMemory } from '../sockets/large-memory.js';
 import type { ServedCore } from './served-core.js';
 
 export interface InferOptions {
@@ -132,5 +132,29 @@ function addHeaders(
     const receipt = { protocol, startedAt, endedAt: performance.now() };
     const traceContext = readTraceContext((name) => headers.header(name));
     incoming.request = Object.assign({}, incoming.request, { receipt, traceContext });
+  }
+}
+
+interface WithInputs {
+  readonly request: { readonly inputs: readonly { readonly bytes: Uint8Array }[] };
+}
+
+/**
+ * The same work. Behind it, or its failure, the body is empty where it was large and no input lies in it. The collector takes
+ * such memory with the whole heap only, and a server without traffic does not collect: it would keep its last large bodies.
+ */
+export function readBody<Read extends WithInputs>(body: Buffer, reading: PacedWork<Read>): PacedWork<Read> {
+  return body.length < LEAST_LARGE_BYTES ? reading : readAndFree(body, reading);
+}
+
+function* readAndFree<Read extends WithInputs>(body: Buffer, reading: PacedWork<Read>): PacedWork<Read> {
+  const memory = body.buffer;
+  let isNeeded = false;
+  try {
+    const read = yield* reading;
+    isNeeded = read.request.inputs.some(({ bytes }) => bytes.buffer === memory);
+    return read;
+  } finally {
+    if (!isNeeded) largeMemory.abandon(body);
   }
 }

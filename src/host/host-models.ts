@@ -1,7 +1,7 @@
 // Gives a callable the server's other models: `context.models.Name.infer(…)`.
 
 import { invalidArg, TritonError } from '../errors.js';
-import { checkMembers, expectInteger, expectObject } from '../checks/check.js';
+import { checkMembers, expectAtLeast, expectInteger, expectObject } from '../checks/check.js';
 import type { InferTensor } from '../model/exchange.js';
 import { isInputList } from '../model/input-list.js';
 import type {
@@ -152,10 +152,9 @@ function readCall(modelName: string, { inputs, options, batch }: Asked): ModelCa
     inputs: tensors,
     outputs: options.outputs ?? ALL,
     priority: expectInteger(options.priority ?? batch.urgency.priority, 0, MAX_UINT32, `priority of ${where}`),
-    timeoutMicroseconds: expectInteger(
+    timeoutMicroseconds: expectAtLeast(
       options.timeoutMicroseconds ?? batch.urgency.timeoutMicroseconds,
       0,
-      Number.MAX_SAFE_INTEGER,
       `timeoutMicroseconds of ${where}`,
     ),
     callers: batch.callers,

@@ -4,78 +4,56 @@
 import type { Call } from '../client/call.js';
 import { errorOfStatus } from '../client/grpc/grpc-outcome.js';
 import { ERRORS_AS_STATUS } from '../client/grpc/grpc-responses.js';
-import type { ServerOperation } from '../client/server/server-operation.js';
-import type { Headers, ModelReference, ResponseStream, Transport } from '../client/transport.js';
+import { type AskedMethod, MessageTransport } from '../client/grpc/message-transport.js';
+import type { Headers, ResponseStream } from '../client/transport.js';
 import { TritonError } from '../errors.js';
 import { servedMethods, type ServedMethod } from '../frontend/grpc/grpc-service.js';
 import type { ServedCore } from '../frontend/served-core.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
-import { decodeInferResponse } from '../protocol/grpc/decode-infer-response.js';
-import { decodeModelConfigResponse } from '../protocol/grpc/decode-model-config-response.js';
 import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
-import { decodeResponse } from '../protocol/grpc/decode-message.js';
-import { frameRequest } from '../protocol/grpc/service-methods.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { InProcessCall, type CallEnd } from './in-process-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService';
 const ADDRESS = 'this process';
 
-interface Asked {
-  readonly method: string;
-  readonly frame: readonly Uint8Array[];
-  readonly headers: Headers;
-}
-
-export class InProcessTransport implements Transport {
+export class InProcessTransport extends MessageTransport {
   readonly #core: () => Promise<ServedCore>;
   #served: { readonly core: ServedCore; readonly methods: ReadonlyMap<string, ServedMethod> } | undefined;
 
   /** `core`: of the server that runs now. It rejects where none does. */
   constructor(core: () => Promise<ServedCore>) {
+    super();
     this.#core = core;
-  }
-
-  async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
-    const frame = encodeInferRequest(request);
-    return decodeInferResponse(await this.#unary({ method: 'ModelInfer', frame, headers }, call));
   }
 
   stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
     const asked = {
       method: 'ModelStreamInfer',
-      frame: encodeInferRequest(request),
+      chunks: encodeInferRequest(request),
       headers: { ...headers, ...ERRORS_AS_STATUS },
     };
     return new InProcessResponses((responses) => this.#begin(asked, responses), call);
-  }
-
-  async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
-    const frame = [frameRequest('ModelConfig', { name: model.modelName, version: model.modelVersion })];
-    return decodeModelConfigResponse(await this.#unary({ method: 'ModelConfig', frame, headers }, call));
-  }
-
-  async ask<Answer extends object>({ grpc }: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
-    const { method, message, response } = grpc;
-    const frame = [frameRequest(method, message)];
-    return decodeResponse(response, await this.#unary({ method, frame, headers }, call));
   }
 
   async close(): Promise<void> {
     // The calls under way were aborted.
   }
 
-  async #unary(asked: Asked, call: Call): Promise<Buffer> {
+  protected async unary(asked: AskedMethod, call: Call): Promise<Buffer> {
     const responses = new InProcessResponses((begun) => this.#begin(asked, begun), call);
     const message = await responses.nextMessage();
     if (message !== undefined) return message;
     throw new TritonError('INTERNAL', `malformed response of the server: ${asked.method} has no answer`);
   }
 
-  async #begin({ method, frame, headers }: Asked, responses: InProcessResponses): Promise<InProcessCall | undefined> {
+  async #begin(
+    { method, chunks: frame, headers }: AskedMethod,
+    responses: InProcessResponses,
+  ): Promise<InProcessCall | undefined> {
     const core = await this.#core();
     if (this.#served?.core !== core) {
       const methods = servedMethods({ server: core, forwarding: undefined, compression: 'none' });

@@ -15,7 +15,7 @@ import { TEARDOWN_GRACE } from '../model/run-setup.js';
 import { ServedTimer } from '../pacing/served-timer.js';
 import type { ServerLogger } from '../logger.js';
 import { Life } from '../lifecycle/lives.js';
-import { RestartPauses } from './restart-pauses.js';
+import { RestartPauses } from '../lifecycle/restart-pauses.js';
 import { runningTsx } from '../host/running-tsx.js';
 import { threadFlags } from '../host/thread-flags.js';
 import { receiveFailure } from './sent-error.js';

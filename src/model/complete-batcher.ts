@@ -1,7 +1,7 @@
 // Checks the dynamic batcher's settings, with Triton's rules and texts (validation of ModelDynamicBatching).
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectBoolean, expectInteger, expectObject, textOf } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger, expectObject, textOf } from '../checks/check.js';
 import { type DynamicBatcher, type QueuePolicy, TimeoutAction } from './model-config.js';
 
 export interface CompleteQueuePolicy {
@@ -60,7 +60,7 @@ const UINT32 = 4_294_967_295;
 export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, where: string): CompleteDynamicBatcher {
   checkMembers(batcher, BATCHER_MEMBERS, `config.batcher of ${where}`);
   const at = (member: string) => `config.batcher.${member} of ${where}`;
-  const priorityLevels = expectInteger(batcher.priorityLevels ?? 0, 0, Number.MAX_SAFE_INTEGER, at('priorityLevels'));
+  const priorityLevels = expectAtLeast(batcher.priorityLevels ?? 0, 0, at('priorityLevels'));
   const preserveOrdering = expectBoolean(batcher.preserveOrdering ?? false, at('preserveOrdering'));
   const groupByShape = expectBoolean(batcher.groupByShape ?? false, at('groupByShape'));
   const defaultQueuePolicy =
@@ -83,10 +83,9 @@ export function completeBatcher(batcher: DynamicBatcher, maxBatchSize: number, w
     throw invalidArg(`Queue policy can not have DELAY as timeout action when 'preserve_ordering' is true for ${where}`);
   }
   return {
-    maxQueueDelayMicroseconds: expectInteger(
+    maxQueueDelayMicroseconds: expectAtLeast(
       batcher.maxQueueDelayMicroseconds ?? 0,
       0,
-      Number.MAX_SAFE_INTEGER,
       at('maxQueueDelayMicroseconds'),
     ),
     preferredBatchSize: completePreferred(batcher.preferredBatchSize ?? [], maxBatchSize, where),
@@ -121,12 +120,7 @@ function completePreferred(sizes: readonly number[], maxBatchSize: number, where
 }
 
 function completeDefaultLevel(level: number | undefined, levels: number, where: string): number {
-  const given = expectInteger(
-    level ?? 0,
-    0,
-    Number.MAX_SAFE_INTEGER,
-    `config.batcher.defaultPriorityLevel of ${where}`,
-  );
+  const given = expectAtLeast(level ?? 0, 0, `config.batcher.defaultPriorityLevel of ${where}`);
   if (levels > 0 && (given < 1 || given > levels)) {
     throw invalidArg(`default priority level must be in range [1, ${levels}] for ${where}, got ${given}`);
   }
@@ -171,10 +165,9 @@ function completePolicy(policy: QueuePolicy, what: string): CompleteQueuePolicy 
   }
   return {
     timeoutAction,
-    defaultTimeoutMicroseconds: expectInteger(
+    defaultTimeoutMicroseconds: expectAtLeast(
       policy.defaultTimeoutMicroseconds ?? 0,
       0,
-      Number.MAX_SAFE_INTEGER,
       `defaultTimeoutMicroseconds of ${what}`,
     ),
     allowTimeoutOverride: expectBoolean(policy.allowTimeoutOverride ?? false, `allowTimeoutOverride of ${what}`),

@@ -3,7 +3,7 @@
 
 import { invalidArg } from '../errors.js';
 import type { ModelSpec } from './callable.js';
-import { expectBoolean, expectInteger, expectString } from '../checks/check.js';
+import { expectBoolean, expectAtLeast, expectInteger, expectString } from '../checks/check.js';
 import { checkOpenAi } from './check-openai.js';
 import { completeBatcher } from './complete-batcher.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
@@ -89,10 +89,9 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
     ),
     decoupled,
     responseCache,
-    executionTimeoutMicroseconds: expectInteger(
+    executionTimeoutMicroseconds: expectAtLeast(
       config.executionTimeoutMicroseconds ?? 0,
       0,
-      Number.MAX_SAFE_INTEGER,
       `config.executionTimeoutMicroseconds of ${where}`,
     ),
     ...(isolateFailures && { isolateFailures }),

@@ -1,7 +1,7 @@
 // The sequence batcher's settings checked, with Triton's rules and texts (core/src/model_config_utils.cc, ValidateModelConfig,
 // and backend_model.cc for initial states).
 
-import { checkMembers, expectBoolean, expectInteger, expectObject, textOf } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger, expectObject, textOf } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import { type DataOf, type Dtype, parseDtype } from '../tensor/dtype.js';
 import { encodeRaw } from '../tensor/raw.js';
@@ -72,7 +72,7 @@ export function completeSequenceBatching(given: SequenceBatching, model: Sequenc
   if (onEnd !== undefined && !keepsObjects)
     throw invalidArg(`${at('onEnd')} is told of objects: it needs a state that is a function`);
   const microseconds = (member: 'maxSequenceIdleMicroseconds' | 'maxQueueDelayMicroseconds') =>
-    expectInteger(given[member] ?? 0, 0, Number.MAX_SAFE_INTEGER, at(member));
+    expectAtLeast(given[member] ?? 0, 0, at(member));
   const controls = completeControls(given.controls ?? {}, model);
   return {
     strategy,

@@ -3,7 +3,7 @@
 
 import { invalidArg } from '../errors.js';
 import type { ModelSpec } from './callable.js';
-import { checkMembers, expectBoolean, expectInteger, textOf } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger, textOf } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { ModelConfig } from './model-config.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
@@ -61,7 +61,7 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
   checkMembers(config, CONFIG_MEMBERS satisfies Whole<keyof ModelConfig, typeof CONFIG_MEMBERS>, `config of ${where}`);
   return {
     name,
-    version: expectInteger(spec.modelVersion ?? 1, 1, Number.MAX_SAFE_INTEGER, `modelVersion of ${where}`),
+    version: expectAtLeast(spec.modelVersion ?? 1, 1, `modelVersion of ${where}`),
     decoupled: expectBoolean(config.decoupled ?? false, `config.decoupled of ${where}`),
     batching: expectBoolean(config.batching ?? true, `config.batching of ${where}`),
     maxBatchSize: expectInteger(config.maxBatchSize ?? 4, 1, MAX_INT32, `config.maxBatchSize of ${where}`),

@@ -8,7 +8,7 @@ import { convertElements } from '../tensor/nested.js';
 import { encodeRaw } from '../tensor/raw.js';
 import { isNpy } from '../tensor/read-npy.js';
 import { elementCount } from '../tensor/shape.js';
-import { checkMembers, expectBoolean, expectInteger, textOf } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger, textOf } from '../checks/check.js';
 import type { InferTensor } from './exchange.js';
 import { warmupArray, type WarmupArray } from './warmup-array.js';
 
@@ -102,7 +102,7 @@ function completeInput(input: WarmupInput, spec: WarmedInput, rows: readonly num
   const { datatype } = DTYPES[parseDtype(input.dtype)];
   if (datatype !== spec.datatype) throw invalidArg(`${what} is ${datatype}, but the model expects ${spec.datatype}`);
   const shape = [...rows, ...(input.shape as readonly number[])];
-  for (const dim of shape) expectInteger(dim, 0, Number.MAX_SAFE_INTEGER, `a dimension of ${what}`);
+  for (const dim of shape) expectAtLeast(dim, 0, `a dimension of ${what}`);
   const zero = expectBoolean(input.zeroData ?? false, `zeroData of ${what}`);
   const random = expectBoolean(input.randomData ?? false, `randomData of ${what}`);
   if (Number(zero) + Number(random) + Number(input.inputDataFile !== undefined) !== 1) {

@@ -31,7 +31,6 @@ export function noSuchRow(row: number, rows: number, taker = 'failRow'): TritonE
   return new TritonError('INTERNAL', `${taker} takes a row from 0 to ${rows - 1}, got ${String(row)}`);
 }
 
-/** The failure of a request, when one of its rows has failed. */
 export function failureOf(request: RequestWith<unknown>): RowFailure | undefined {
   return (request as Partial<FailingRequest>).failure;
 }

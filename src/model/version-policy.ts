@@ -2,7 +2,7 @@
 // the highest version's policy counts for all.
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectInteger } from '../checks/check.js';
+import { checkMembers, expectAtLeast, expectInteger } from '../checks/check.js';
 
 export type VersionPolicy =
   | { readonly all: Readonly<Record<string, never>> }
@@ -29,7 +29,7 @@ export function completeVersionPolicy(policy: VersionPolicy, what: string): Vers
     if (!Array.isArray(versions)) throw invalidArg(`versions of ${what} must be a list, got ${typeof versions}`);
     return {
       specific: {
-        versions: versions.map((version) => expectInteger(version, 1, Number.MAX_SAFE_INTEGER, `a version of ${what}`)),
+        versions: versions.map((version) => expectAtLeast(version, 1, `a version of ${what}`)),
       },
     };
   }

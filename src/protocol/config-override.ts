@@ -40,11 +40,16 @@ const OWN_FIELDS: readonly string[] = [
  * configuration; the returned function does when it does not fit the model.
  */
 export function readConfigOverride(text: string): (bound: CompleteModelConfig) => CompleteModelConfig {
-  const given = refusing(() => {
+  const given = readGiven(text, (json) => json);
+  return (bound) => refusing(() => override(given, bound));
+}
+
+/** What `read` makes of the configuration that a client gives. Throws INVALID_ARG. */
+export function readGiven<T>(text: string, read: (json: ConfigJson) => T): T {
+  return refusing(() => {
     if (text.length > LONGEST_TEXT) throw invalidArg(`got ${text.length} characters, expected at most ${LONGEST_TEXT}`);
-    return canonical(parse(text));
+    return read(canonical(parse(text)) as unknown as ConfigJson);
   });
-  return (bound) => refusing(() => override(given as unknown as ConfigJson, bound));
 }
 
 function parse(text: string): JsonValue {
@@ -60,9 +65,7 @@ function refusing<T>(read: () => T): T {
   try {
     return read();
   } catch (error) {
-    throw invalidArg(`Invalid config override: ${TritonError.from(error).message}`, {
-      cause: error,
-    });
+    throw invalidArg(`Invalid config override: ${TritonError.from(error).message}`, { cause: error });
   }
 }
 

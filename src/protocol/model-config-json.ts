@@ -4,7 +4,7 @@
 import { EVERY_VERSION, type VersionPolicy } from '../model/version-policy.js';
 import type { CompleteDynamicBatcher, CompleteQueuePolicy } from '../model/complete-batcher.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
-import type { Datatype } from '../tensor/dtype.js';
+import { configTypeOf } from './model-signature.js';
 import { sequenceBatchingJson } from './sequence-batching-json.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -86,7 +86,7 @@ function servedAtJson({ openai, route }: CompleteModelConfig): JsonObject {
 function inputJson({ name, datatype, shape, optional }: CompleteTensorSpec): JsonObject {
   return {
     name,
-    data_type: dataType(datatype),
+    data_type: configTypeOf(datatype),
     format: 'FORMAT_NONE',
     dims: shape,
     is_shape_tensor: false,
@@ -99,16 +99,12 @@ function inputJson({ name, datatype, shape, optional }: CompleteTensorSpec): Jso
 function outputJson({ name, datatype, shape }: CompleteTensorSpec): JsonObject {
   return {
     name,
-    data_type: dataType(datatype),
+    data_type: configTypeOf(datatype),
     dims: shape,
     label_filename: '',
     is_shape_tensor: false,
     is_non_linear_format_io: false,
   };
-}
-
-function dataType(datatype: Datatype): string {
-  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
 }
 
 function dynamicBatchingJson(batcher: CompleteDynamicBatcher): JsonObject {

@@ -8,8 +8,7 @@ import type {
   CompleteSequenceState,
 } from '../model/complete-model-config.js';
 import type { SequenceBatching, SequenceControl, SequenceStateSpec } from '../model/sequence-batching.js';
-import { dtypeOf } from '../tensor/dtype.js';
-import { datatypeOfConfig } from './model-signature.js';
+import { configTypeOf, dtypeOfConfig } from './model-signature.js';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
@@ -88,7 +87,7 @@ function controlJson({ control, dtype, datatype, falseTrue }: CompleteControl): 
     int32_false_true: !isId && dtype === 'int32' ? falseTrue : [],
     fp32_false_true: dtype === 'float32' ? falseTrue.map(shortestFloat) : [],
     bool_false_true: dtype === 'bool' ? falseTrue.map((value) => value !== 0) : [],
-    data_type: isId ? configType(datatype) : 'TYPE_INVALID',
+    data_type: isId ? configTypeOf(datatype) : 'TYPE_INVALID',
   };
 }
 
@@ -106,16 +105,12 @@ function stateJson({ name, output, datatype, shape }: CompleteSequenceState): Js
   return {
     input_name: name,
     output_name: output,
-    data_type: configType(datatype),
+    data_type: configTypeOf(datatype),
     dims: shape,
     initial_state: [],
     use_same_buffer_for_input_output: false,
     use_growable_memory: false,
   };
-}
-
-function configType(datatype: string): string {
-  return datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
 }
 
 /** A configuration file's details of a state, beyond its tensor, as the model configuration shows them. */
@@ -224,10 +219,6 @@ function controlOf(json: ControlJson, model: string): SequenceControl {
   return { control, dtype, falseTrue: [values[0]!, values[1]!] };
 }
 
-function dtypeOfConfig(type: string): string {
-  return dtypeOf(datatypeOfConfig(type));
-}
-
 function statesOf({ state: states }: SequenceBatchingJson, model: string, readInitial: ReadInitialState) {
   const own: Record<string, SequenceStateSpec> = {};
   for (const json of states) {
@@ -244,7 +235,7 @@ function statesOf({ state: states }: SequenceBatchingJson, model: string, readIn
       );
     if (initial !== undefined) checkInitial(json, initial);
     own[name] = {
-      dtype: json.data_type === 'TYPE_STRING' ? 'bytes' : dtypeOf(datatypeOfConfig(json.data_type)),
+      dtype: dtypeOfConfig(json.data_type),
       shape: json.dims.map(Number),
       output,
       ...(initial !== undefined && { initial: readInitial(initial, name)! }),

@@ -8,7 +8,9 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientTlsOptions } from '../client/client-options.js';
 import { ServerClient } from '../client/server/server-client.js';
 import { TritonError } from '../errors.js';
+import { pause } from '../lifecycle/pause.js';
 import { Turns } from '../lifecycle/turns.js';
+import { untilThere } from '../lifecycle/until-there.js';
 import { DEFAULT_LOG_SETTINGS, type ExternalLogger, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { listOpening } from '../server/list-opening.js';
@@ -108,23 +110,13 @@ export class JoinedTritonserver implements ServerHandle {
   }
 
   /** Waits until it answers. */
-  async #live(timeoutMs: number): Promise<void> {
-    const end = performance.now() + timeoutMs;
-    let earlier: TritonError | undefined;
-    for (;;) {
-      const left = end - performance.now();
-      try {
-        if (await this.#client.isLive({ timeoutMs: Math.max(1, Math.round(left)), signal: this.#over.signal })) return;
-        throw new TritonError('UNAVAILABLE', `${this.#options.url} is not live`);
-      } catch (thrown) {
-        const error = TritonError.from(thrown);
-        // The last attempt had little time: what an earlier one has met says more.
-        if (error.code === 'DEADLINE_EXCEEDED') throw earlier ?? error;
-        if (error.code !== 'UNAVAILABLE' || this.#over.signal.aborted || left <= LOOK_MS) throw error;
-        earlier = error;
-        await this.#pause(LOOK_MS);
-      }
-    }
+  #live(timeoutMs: number): Promise<void> {
+    const { signal } = this.#over;
+    const attempt = async (leftMs: number) => {
+      if (await this.#client.isLive({ timeoutMs: Math.max(1, Math.round(leftMs)), signal })) return;
+      throw new TritonError('UNAVAILABLE', `${this.#options.url} is not live`);
+    };
+    return untilThere({ timeoutMs, pauseMs: LOOK_MS, signal, attempt });
   }
 
   load(model: HostedModel): Promise<void> {
@@ -234,7 +226,7 @@ export class JoinedTritonserver implements ServerHandle {
     if (this.#isWatching) return;
     this.#isWatching = true;
     while (!this.#over.signal.aborted && (this.#lost.size > 0 || this.#unready().length > 0)) {
-      await this.#pause(LOOK_MS);
+      await pause(LOOK_MS, this.#over.signal);
       const isThere = await this.#isThere();
       // A name whose load fails comes back, and has its turn after the next look.
       const lost = [...this.#lost];
@@ -313,19 +305,6 @@ export class JoinedTritonserver implements ServerHandle {
       await this.#watcher?.close();
       this.#sink.close();
     }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    const { signal } = this.#over;
-    return new Promise((resolve) => {
-      const over = () => {
-        clearTimeout(timer);
-        signal.removeEventListener('abort', over);
-        resolve();
-      };
-      const timer = setTimeout(over, milliseconds);
-      signal.addEventListener('abort', over);
-    });
   }
 }
 

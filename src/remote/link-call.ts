@@ -76,17 +76,7 @@ export class LinkCall extends GrpcExchange {
     for (const piece of this.#queued.splice(0)) stream.sendData(piece);
   }
 
-  protected override received(chunk: Buffer, reader: MessageFrameReader): void {
-    reader.add(Buffer.from(chunk));
-    this.#read(reader);
-  }
-
-  onFilled(): void {
-    this.reader!.filled();
-    this.#read(this.reader!);
-  }
-
-  #read(reader: MessageFrameReader): void {
+  protected override read(reader: MessageFrameReader): void {
     try {
       for (let message = reader.next(); message !== undefined && !this.#isOver; message = reader.next()) {
         this.#options.onMessage(message.bytes);

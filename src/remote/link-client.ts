@@ -2,7 +2,10 @@
 // so that the server hears of this process whatever the callables do.
 
 import { TritonError } from '../errors.js';
-import { RestartPauses } from '../link/restart-pauses.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
+import { pause } from '../lifecycle/pause.js';
+import { RestartPauses } from '../lifecycle/restart-pauses.js';
+import { untilThere } from '../lifecycle/until-there.js';
 import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import { type DeclaredModel, declaredModel } from '../link/stream/declared-model.js';
 import type { LinkedInstance, ServerMessage } from '../link/stream/link-messages.js';
@@ -65,9 +68,8 @@ export class LinkClient {
   #connection: LinkConnection | undefined;
   #connectedAt = 0;
   #nextChannel = 1;
-  #stopped: TritonError | undefined;
-  /** Ends a pause, or the attempt that is under way. */
-  #interrupt: (() => void) | undefined;
+  /** Aborts with the error of a link that was stopped. */
+  readonly #over = new AbortController();
 
   /** `timeoutMs`: how long the first connection may take. */
   constructor(target: LinkTarget, timeoutMs: number, host: LinkHost) {
@@ -77,22 +79,13 @@ export class LinkClient {
   }
 
   /** Waits for a server that is not there yet. Rejects with UNAVAILABLE, or at once with its refusal. */
-  async connect(): Promise<void> {
-    const end = performance.now() + this.#timeoutMs;
-    let earlier: TritonError | undefined;
-    for (;;) {
-      try {
-        return await this.#attempt(end - performance.now());
-      } catch (thrown) {
-        const error = TritonError.from(thrown);
-        // The last attempt had little time: what an earlier one has met says more.
-        if (error.code === 'DEADLINE_EXCEEDED') throw earlier ?? error;
-        if (error.code !== 'UNAVAILABLE' || this.#stopped !== undefined) throw error;
-        if (performance.now() + FIRST_PAUSE >= end) throw error;
-        earlier = error;
-        await this.#pause(FIRST_PAUSE);
-      }
-    }
+  connect(): Promise<void> {
+    return untilThere({
+      timeoutMs: this.#timeoutMs,
+      pauseMs: FIRST_PAUSE,
+      signal: this.#over.signal,
+      attempt: (leftMs) => this.#attempt(leftMs),
+    });
   }
 
   /** Resolves when the server serves the model. Rejects with its refusal, or with UNAVAILABLE when the link is lost. */
@@ -150,17 +143,18 @@ export class LinkClient {
 
   /** Unbinds all models, waits for their last requests for this time at most, and closes the link. */
   async stop(timeoutMs: number): Promise<void> {
-    this.#stopped = new TritonError('UNAVAILABLE', 'the link was stopped');
-    this.#interrupt?.();
+    const stopped = new TritonError('UNAVAILABLE', 'the link was stopped');
+    this.#over.abort(stopped);
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<void>((resolve) => (timer = setTimeout(resolve, timeoutMs)));
     await Promise.race([late, Promise.all([...this.#models.keys()].map((number) => this.#unbind(number)))]);
     clearTimeout(timer);
-    await this.#connection?.close(this.#stopped);
+    await this.#connection?.close(stopped);
   }
 
   async #attempt(timeoutMs: number): Promise<void> {
-    if (this.#stopped !== undefined) throw this.#stopped;
+    const { signal } = this.#over;
+    signal.throwIfAborted();
     const connection: LinkConnection = new LinkConnection(this.#target, {
       onControl: (message) => this.#control(message),
       onMessage: (channel, value) => this.#instances.get(channel)?.receive(value),
@@ -170,7 +164,7 @@ export class LinkClient {
     const end = (error: TritonError) => void connection.close(error);
     const late = `${address} did not answer as a TSTriton server within ${Math.round(timeoutMs)} ms`;
     const timer = setTimeout(() => end(new TritonError('DEADLINE_EXCEEDED', late)), timeoutMs);
-    this.#interrupt = () => end(this.#stopped!);
+    const leave = followSignal(signal, () => end(signal.reason as TritonError));
     try {
       await connection.ready;
       this.#connection = connection;
@@ -180,7 +174,7 @@ export class LinkClient {
       throw error;
     } finally {
       clearTimeout(timer);
-      this.#interrupt = undefined;
+      leave();
     }
   }
 
@@ -198,22 +192,23 @@ export class LinkClient {
     }
     for (const resolve of this.#unbinding.values()) resolve();
     this.#unbinding.clear();
-    if (this.#stopped === undefined) void this.#reconnect();
+    if (!this.#over.signal.aborted) void this.#reconnect();
   }
 
   async #reconnect(): Promise<void> {
     let lived = performance.now() - this.#connectedAt;
     let told: string | undefined;
-    while (this.#stopped === undefined) {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
       // A server that restarts needs a moment, so that even the first attempt comes after a pause.
-      await this.#pause(Math.max(FIRST_PAUSE, this.#pauses.next(lived)));
+      await pause(Math.max(FIRST_PAUSE, this.#pauses.next(lived)), signal);
       lived = 0;
       try {
         await this.#attempt(this.#timeoutMs);
         break;
       } catch (thrown) {
         const { message } = TritonError.from(thrown);
-        if (message !== told && this.#stopped === undefined) this.#host.failed(`cannot link again: ${message}`);
+        if (message !== told && !signal.aborted) this.#host.failed(`cannot link again: ${message}`);
         told = message;
       }
     }
@@ -330,15 +325,5 @@ export class LinkClient {
       instance.close();
     }
     void this.#host.close(opening.hosted);
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.#interrupt = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
   }
 }

@@ -6,6 +6,7 @@ import { checkMembers, expectInteger, expectObject, textOf } from '../checks/che
 import type { ClientTlsOptions } from '../client/client-options.js';
 import { parseUrl, type ServerUrl } from '../client/parse-url.js';
 import { invalidArg, TritonError } from '../errors.js';
+import { type Deferred, deferred } from '../lifecycle/deferred.js';
 import type { ExternalLogger } from '../logger.js';
 import type { BoundModel } from '../model/bound-model.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -59,11 +60,6 @@ const DEFAULT_EXIT_SECS = 30;
 /** Shells report this code for a process that SIGINT ended. */
 const INTERRUPTED_EXIT_CODE = 130;
 
-interface Ending {
-  readonly promise: Promise<void>;
-  readonly end: (error?: TritonError) => void;
-}
-
 /**
  * Binds models of this process to a TSTriton server that runs in another one. The server has to allow it by its option
  * `remoteAccessToken`. The callables run here. For the server they are instances of its models: batching, the cache,
@@ -90,7 +86,7 @@ export class RemoteTriton {
   #server: ServerHandle | undefined;
   #connecting: Promise<void> | undefined;
   #stopping: Promise<void> | undefined;
-  #ending: Ending | undefined;
+  #ending: Deferred | undefined;
   /** Whether all models that were bound before `connect()` serve. */
   #serves = false;
   /** Called with an unrecoverable error of a model when this process begins to stop; `serve()` rejects with it as well. */
@@ -175,7 +171,9 @@ export class RemoteTriton {
   }
 
   async #connect(): Promise<void> {
-    this.#ending = ending();
+    this.#ending = deferred();
+    // Nobody has to wait for it.
+    this.#ending.promise.catch(() => undefined);
     const opened = this.#open();
     const server = opened instanceof Promise ? await opened : opened;
     this.#server = server;
@@ -280,14 +278,14 @@ export class RemoteTriton {
         this.#connecting = undefined;
         this.#stopping = undefined;
       }
-      ended?.end();
+      ended?.resolve();
     }
   }
 
   #unrecoverable(error: TritonError): void {
     if (this.#stopping !== undefined) return;
     this.#server?.logger.error(`stopping after an unrecoverable error: ${error.message}`);
-    this.#ending?.end(error);
+    this.#ending?.reject(error);
     this.#stopping = this.#stop({ ...this.#times, timeoutSecs: 0.5 });
     this.onUnrecoverable?.(error);
   }
@@ -321,16 +319,4 @@ function expectInstanceAddress(address: unknown): void {
   throw invalidArg(
     `instanceAddress of RemoteTriton must be the absolute path of a Unix socket, of at most ${LONGEST_SOCKET_PATH} bytes, or host:port, got ${textOf(address)}`,
   );
-}
-
-function ending(): Ending {
-  let resolve!: () => void;
-  let reject!: (error: TritonError) => void;
-  const promise = new Promise<void>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  // Nobody has to wait for it.
-  promise.catch(() => undefined);
-  return { promise, end: (error) => (error === undefined ? resolve() : reject(error)) };
 }

@@ -7,8 +7,8 @@ import { invalidArg } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { OpenAiEndpoint } from '../model/openai.js';
 import { OPENAI } from '../protocol/model-config-json.js';
-import { isClassified, type Dtype, DTYPES } from '../tensor/dtype.js';
-import { datatypeOfConfig } from '../protocol/model-signature.js';
+import { isClassified } from '../tensor/dtype.js';
+import { dtypeOfConfig } from '../protocol/model-signature.js';
 import { type BackendName, chooseBackend } from './backend.js';
 import { codeRefused } from './given-files.js';
 import { type ModelFolder, pathInside } from './model-folder.js';
@@ -91,12 +91,7 @@ async function readLabels(
     const lines = (await readFile(path, 'utf8')).split('\n').map((line) => line.replace(/\r$/, ''));
     if (lines.at(-1) === '') lines.pop();
     // Nobody can ask for classes of others.
-    if (isClassified(anyDtypeOf(dataType))) labels.set(name, lines);
+    if (isClassified(dtypeOfConfig(dataType))) labels.set(name, lines);
   }
   return labels;
-}
-
-function anyDtypeOf(dataType: string): Dtype {
-  const datatype = datatypeOfConfig(dataType);
-  return (Object.keys(DTYPES) as Dtype[]).find((dtype) => DTYPES[dtype].datatype === datatype)!;
 }

@@ -9,8 +9,8 @@ import { instanceGroup } from '../model/instance-group.js';
 import type { ModelConfig } from '../model/model-config.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
 import type { TensorJson } from '../protocol/config-message.js';
-import { datatypeOfConfig } from '../protocol/model-signature.js';
-import { DTYPES, type Dtype } from '../tensor/dtype.js';
+import { configTypeOf, dtypeOfConfig } from '../protocol/model-signature.js';
+import type { Dtype } from '../tensor/dtype.js';
 import { refused } from './check-config.js';
 import type { Declaration } from './declaration.js';
 import type { VersionFiles, VersionModel } from './version-model.js';
@@ -91,7 +91,7 @@ function merged(
 }
 
 function specOf({ name, data_type: dataType, dims, optional = false }: TensorJson): TensorSpec {
-  return { name, dtype: dtypeOf(dataType), shape: dims.map(Number), ...(optional ? { optional } : {}) };
+  return { name, dtype: plainDtypeOf(dataType), shape: dims.map(Number), ...(optional ? { optional } : {}) };
 }
 
 function plainSpec(spec: CompleteTensorSpec): TensorSpec & { readonly name: string } {
@@ -114,10 +114,9 @@ function labelled(name: string, labels: VersionFiles['labels']) {
 }
 
 /** TYPE_STRING is text where a callable has no declaration that says otherwise. */
-function dtypeOf(dataType: string): Dtype {
-  const datatype = datatypeOfConfig(dataType);
-  if (datatype === 'BYTES') return 'string';
-  return (Object.keys(DTYPES) as Dtype[]).find((dtype) => DTYPES[dtype].datatype === datatype)!;
+function plainDtypeOf(dataType: string): Dtype {
+  const dtype = dtypeOfConfig(dataType);
+  return dtype === 'bytes' ? 'string' : dtype;
 }
 
 /** Inputs or outputs in a configuration must match the model's, in any order. */
@@ -136,7 +135,7 @@ function checkTensors(
         `unexpected inference ${kind} '${name}' for model '${model}', allowed ${kind}s are: ${expected}`,
       );
     }
-    const expected = own.datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${own.datatype}`;
+    const expected = configTypeOf(own.datatype);
     if (dataType !== expected) {
       throw invalidArg(
         `unable to load model '${model}', configuration expects datatype ${dataType} for ${kind} '${name}', model provides ${expected}`,

@@ -10,6 +10,7 @@ import type { OnnxInstanceArgs } from '../onnx/onnx-session.js';
 import { type OnnxSignature, type OnnxValue, readOnnxSignature } from '../onnx/onnx-signature.js';
 import { onnxSpecs } from '../onnx/onnx-specs.js';
 import type { TensorJson } from '../protocol/config-message.js';
+import { configTypeOf } from '../protocol/model-signature.js';
 import { DTYPES, parseDtype } from '../tensor/dtype.js';
 import { refused } from './check-config.js';
 import type { VersionFiles, VersionModel } from './version-model.js';
@@ -174,8 +175,7 @@ function checkDatatype(kind: string, { name, data_type: given }: TensorJson, val
     batching: false,
     maxBatchSize: undefined,
   });
-  const { datatype } = DTYPES[parseDtype(outputs[0]!.dtype)];
-  const own = datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`;
+  const own = configTypeOf(DTYPES[parseDtype(outputs[0]!.dtype)].datatype);
   if (given === own) return;
   throw invalidArg(
     `unable to load model '${model}', configuration expects datatype ${given} for ${kind} '${name}', model provides ${own}`,

@@ -5,9 +5,9 @@ import { join } from 'node:path';
 
 import { invalidArg } from '../errors.js';
 import type { SequenceBatching } from '../model/sequence-batching.js';
-import { datatypeOfConfig } from '../protocol/model-signature.js';
+import { dtypeOfConfig } from '../protocol/model-signature.js';
 import { type InitialStateJson, sequenceBatchingOf } from '../protocol/sequence-batching-json.js';
-import { type Dtype, DTYPES, dtypeOf, isBytesDtype } from '../tensor/dtype.js';
+import { type Dtype, DTYPES, isBytesDtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { elementCount } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -40,7 +40,7 @@ async function readInitialState(folder: ModelFolder, file: string): Promise<Uint
 /** Zeros, whatever `zero_data` says, or the beginning of a file. */
 function tensorOf(initial: InitialStateJson, files: ReadonlyMap<string, Uint8Array>): Tensor {
   const shape = initial.dims.map((dim) => Math.max(1, Number(dim)));
-  const dtype = initial.data_type === 'TYPE_STRING' ? 'bytes' : dtypeOf(datatypeOfConfig(initial.data_type));
+  const dtype = dtypeOfConfig(initial.data_type);
   const bytes = initial.data_file === undefined ? undefined : files.get(initial.data_file)!;
   if (isBytesDtype(dtype)) {
     const empty = () => Array.from({ length: elementCount(shape) }, () => new Uint8Array());

@@ -1,14 +1,13 @@
 // The configuration of a model in a repository as somebody wrote it: config.pbtxt, or what a client gave for a load in its
 // place. Checked, and with what of it means the same for every backend.
 
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg } from '../errors.js';
 import type { FileConfig } from '../model/complete-model-config.js';
 import type { DynamicBatcher, ModelConfig } from '../model/model-config.js';
 import type { SequenceBatching } from '../model/sequence-batching.js';
 import { servedVersions, type VersionPolicy } from '../model/version-policy.js';
 import {
   batcherOf,
-  canonical,
   type ConfigJson,
   emptyConfig,
   type FindInputFile,
@@ -17,8 +16,8 @@ import {
   versionPolicyOf,
   warmupOf,
 } from '../protocol/config-message.js';
+import { readGiven } from '../protocol/config-override.js';
 import { GROUP_BY_SHAPE } from '../protocol/model-config-json.js';
-import type { JsonValue } from '../protocol/protobuf/message-json.js';
 import { shownState } from '../protocol/sequence-batching-json.js';
 import { TextFormatError } from '../protocol/text-format/tokens.js';
 import { checkConfig } from './check-config.js';
@@ -26,8 +25,6 @@ import { failedText } from './model-folder.js';
 
 /** Triton's, where a configuration has none. */
 const LATEST: VersionPolicy = { latest: { numVersions: 1 } };
-/** A longer text is not a configuration. */
-const LONGEST_JSON = 256 * 1024;
 
 export interface WrittenConfig {
   /** The model's folder's. */
@@ -56,21 +53,7 @@ export function readWrittenConfig(
 
 /** The configuration that a client gives. Throws INVALID_ARG. */
 export function readGivenConfig(text: string, name: string): WrittenConfig {
-  try {
-    if (text.length > LONGEST_JSON) throw invalidArg(`got ${text.length} characters, expected at most ${LONGEST_JSON}`);
-    return written(canonical(parseJson(text)) as unknown as ConfigJson, name);
-  } catch (error) {
-    throw invalidArg(`Invalid config override: ${TritonError.from(error).message}`, { cause: error });
-  }
-}
-
-function parseJson(text: string): JsonValue {
-  try {
-    return JSON.parse(text) as JsonValue;
-  } catch (error) {
-    // Each version of Node has words of its own for it.
-    throw invalidArg('it is no JSON', { cause: error });
-  }
+  return readGiven(text, (json) => written(json, name));
 }
 
 function written(json: ConfigJson, name: string): WrittenConfig {

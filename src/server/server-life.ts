@@ -6,6 +6,7 @@ import type { ReadTritonConfig } from '../config/read-triton-config.js';
 import { invalidArg, TritonError } from '../errors.js';
 import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
+import { type Deferred, deferred } from '../lifecycle/deferred.js';
 import { unlessInterrupted } from '../lifecycle/interrupted-load.js';
 import { Mount } from './mount.js';
 import type { ModelBinding } from './model-binding.js';
@@ -54,9 +55,7 @@ export class ServerLife {
   /** Whether `serve()` waits; it then rejects with the error that ends the server. */
   #awaited = false;
   /** Ends `serve()`, by a stop or with the error that ends the server. */
-  #ended:
-    | { readonly promise: Promise<void>; readonly resolve: () => void; readonly reject: (error: TritonError) => void }
-    | undefined;
+  #ended: Deferred | undefined;
 
   constructor({ read, options, bindings, check, listener }: LifeSurroundings) {
     this.#read = read;
@@ -368,14 +367,4 @@ function notRunning(): TritonError {
 async function openLocalServer(...given: ConstructorParameters<typeof LocalServer>): Promise<LocalServer> {
   const module = await import('./server-handle.js');
   return new module.LocalServer(...given);
-}
-
-function deferred() {
-  let resolve!: () => void;
-  let reject!: (error: TritonError) => void;
-  const promise = new Promise<void>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { promise, resolve, reject };
 }

@@ -1,90 +1,42 @@
 // Runs as the entry of the server's thread: control messages from the user's thread drive a Server.
 
-import { parentPort, workerData } from 'node:worker_threads';
+import { workerData } from 'node:worker_threads';
 
 import type { LoadParameters } from '../core/client-loads.js';
-import { assert, TritonError } from '../errors.js';
 import { PortChannel } from '../link/channel.js';
 import { ChannelInstance } from '../link/channel-instance.js';
-import { receiveFailure, sendFailure } from '../link/sent-error.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
-import type {
-  ControlCall,
-  ControlReply,
-  ControlRequest,
-  EndInstanceNotice,
-  HostReply,
-  HostRequest,
-  InstancePort,
-  LogNotice,
-  LogSettingsNotice,
-  ReadinessNotice,
-  ServerThreadData,
-  TracesNotice,
-  UserMessage,
-} from './control-messages.js';
 import { LEAST_LARGE_BYTES } from '../sockets/large-memory.js';
+import type { InstancePort, ServerThreadData } from './control-messages.js';
+import { ControlPort, type OwnCall } from './control-port.js';
 import { watchPulse } from './owner-pulse.js';
 import type { InstanceSource } from './served-model.js';
 import type { OpenedInstances } from './served-opening.js';
-import type { ServerPorts, StopTimes } from './server-options.js';
-import { BLOCKED_TEXT, secondsOf, watchSignals } from './signal-watch.js';
+import type { ServerPorts } from './server-options.js';
 import { Server } from './server.js';
 
-assert(parentPort !== null, 'server-thread.js runs in a worker thread only');
-const control = parentPort;
+const control = new ControlPort({
+  perform,
+  stop: (times) => server.stop(times),
+  logError: (message) => server.logger.error(message),
+  onLog: (entry) => server.logged(entry),
+});
 const { options, beats } = workerData as ServerThreadData;
 const server = new Server(options, {
-  loadFolder: async (name, parameters, ready) =>
-    (await ask({ kind: 'load folder', name, parameters, ready }, memoryOf(parameters.files))).isThere === true,
-  onLog: options.hasLogger ? (entry) => control.postMessage({ kind: 'log', entry } satisfies LogNotice) : undefined,
-  onLogSettings: (settings) => control.postMessage({ kind: 'log settings', settings } satisfies LogSettingsNotice),
-  onTraces: (ended) => control.postMessage({ kind: 'traces', ended } satisfies TracesNotice),
+  loadFolder: async (name, parameters, ready) => {
+    const action = { kind: 'load folder', name, parameters, ready } as const;
+    return (await control.ask(action, memoryOf(parameters.files))).isThere === true;
+  },
+  onLog: options.hasLogger ? (entry) => control.post({ kind: 'log', entry }) : undefined,
+  onLogSettings: (settings) => control.post({ kind: 'log settings', settings }),
+  onTraces: (ended) => control.post({ kind: 'traces', ended }),
 });
 
 watchPulse(beats, (isBlocked) => server.ownerBlocked(isBlocked));
 
-interface Waiting {
-  readonly resolve: (reply: HostReply) => void;
-  readonly reject: (error: TritonError) => void;
-}
-
-const waiting = new Map<number, Waiting>();
 /** The takers of restarted instances, by the number of the load. */
 const openings = new Map<number, (port: InstancePort) => void>();
-let nextId = 0;
-let stopping: Promise<void> | undefined;
-/** How long the user's thread may take to ask for a stop after a signal, before it counts as blocked. */
-const USER_MILLISECONDS = 250;
-
-control.on('message', (message: UserMessage) => {
-  if (message.kind === 'call') answer(message);
-  else if (message.kind === 'log') server.logged(message.entry);
-  else settle(message);
-});
-
-function answer({ id, call }: ControlRequest): void {
-  perform(call).then(
-    (ports) => {
-      control.postMessage({ kind: 'reply', id, ports } satisfies ControlReply);
-      // Then nothing keeps the thread alive any more.
-      if (call.kind === 'stop') control.close();
-    },
-    (thrown: unknown) => {
-      const error = sendFailure(TritonError.from(thrown));
-      control.postMessage({ kind: 'reply', id, error } satisfies ControlReply);
-    },
-  );
-}
-
-/** Asks the user's thread to open or close the instances of a load, or to load a model. */
-function ask(action: HostRequest['action'], transfer: readonly ArrayBuffer[] = []): Promise<HostReply> {
-  return new Promise((resolve, reject) => {
-    const id = nextId++;
-    waiting.set(id, { resolve, reject });
-    control.postMessage({ kind: 'host', id, action } satisfies HostRequest, [...transfer]);
-  });
-}
+let nextOpening = 0;
 
 /** Memory of files that moves to the user's thread. Small memory is copied, because it may be part of Node's pool. */
 function memoryOf(files: LoadParameters['files']): readonly ArrayBuffer[] {
@@ -96,83 +48,44 @@ function memoryOf(files: LoadParameters['files']): readonly ArrayBuffer[] {
 function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
   return {
     open: async (override) => {
-      const opening = nextId++;
+      const opening = nextOpening++;
       const instanceAt = ({ port, thread }: InstancePort) => {
-        const end = (reason: string) =>
-          control.postMessage({
-            kind: 'end instance',
-            opening,
-            thread: thread!,
-            reason,
-          } satisfies EndInstanceNotice);
+        const end = (reason: string) => control.post({ kind: 'end instance', opening, thread: thread!, reason });
         return new ChannelInstance(override ?? bound, new PortChannel(port), thread === undefined ? undefined : end);
       };
-      const { ports } = await ask({ kind: 'open', model, opening, config: override });
+      const { ports } = await control.ask({ kind: 'open', model, opening, config: override });
       const opened: OpenedInstances = {
         instances: ports.map(instanceAt),
         onRestart: (instance) => instance.close?.(),
         close: async () => {
           openings.delete(opening);
-          await ask({ kind: 'close', opening });
+          await control.ask({ kind: 'close', opening });
         },
       };
       openings.set(opening, (port) => opened.onRestart(instanceAt(port)));
       return opened;
     },
-    onReady: (isReady) => control.postMessage({ kind: 'readiness', model, isReady } satisfies ReadinessNotice),
+    onReady: (isReady) => control.post({ kind: 'readiness', model, isReady }),
   };
 }
 
-function settle(reply: HostReply): void {
-  const asked = waiting.get(reply.id);
-  waiting.delete(reply.id);
-  if (reply.error === undefined) asked?.resolve(reply);
-  else asked?.reject(receiveFailure(reply.error));
-}
-
-async function perform(call: ControlCall): Promise<ServerPorts | undefined> {
+function perform(call: OwnCall): Promise<ServerPorts | void> | void {
   switch (call.kind) {
     case 'start':
       return server.start();
     case 'started':
-      await server.started();
-      return undefined;
+      return server.started();
     case 'load':
-      await server.load(call.config, sourceOf(call.model, call.config), call);
-      return undefined;
+      return server.load(call.config, sourceOf(call.model, call.config), call);
     case 'broken':
-      server.listBroken(call.models);
-      return undefined;
+      return server.listBroken(call.models);
     case 'attach':
-      attach(call.opening, call.port);
-      return undefined;
+      return attach(call.opening, call.port);
     case 'unload':
-      await server.unload(call.config);
-      return undefined;
+      return server.unload(call.config);
     case 'retired':
-      await server.retired(call.config);
-      return undefined;
-    case 'watch signals':
-      watch(call.times);
-      return undefined;
-    case 'stop':
-      await stop(call.times);
-      return undefined;
+      return server.retired(call.config);
   }
-}
-
-function stop(times: StopTimes): Promise<void> {
-  return (stopping ??= server.stop(times));
-}
-
-function watch(times: StopTimes): void {
-  watchSignals({
-    limitSecs: secondsOf(times) + USER_MILLISECONDS / 1000,
-    ask: () => ask({ kind: 'ping' }),
-    // A blocked user's thread cannot ask for the stop.
-    onSignal: () => void setTimeout(() => void stop(times), USER_MILLISECONDS),
-    onBlocked: () => server.logger.error(BLOCKED_TEXT),
-  });
 }
 
 function attach(opening: number, port: InstancePort): void {

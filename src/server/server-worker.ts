@@ -6,7 +6,6 @@ import { fileURLToPath } from 'node:url';
 import type { Transferable, Worker } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
-import { receiveFailure } from '../link/sent-error.js';
 import type { LogEntry } from '../logger.js';
 import type {
   ControlCall,
@@ -16,6 +15,7 @@ import type {
   LogNotice,
   ServerMessage,
 } from './control-messages.js';
+import { PendingReplies } from './pending-replies.js';
 import { startWatchingThread } from './watching-thread.js';
 
 export interface ServerWorkerListeners {
@@ -23,11 +23,6 @@ export interface ServerWorkerListeners {
   readonly onMessage: (message: Exclude<ServerMessage, ControlReply>) => void;
   /** Called when the thread ended by itself, after its calls were rejected with the same error. */
   readonly onDeath: (error: TritonError) => void;
-}
-
-interface Waiting {
-  readonly resolve: (reply: ControlReply) => void;
-  readonly reject: (error: TritonError) => void;
 }
 
 /** The code of a thread that takes control calls. */
@@ -54,9 +49,8 @@ export class ServerWorker {
   readonly #called: string;
   readonly #worker: Worker;
   readonly #exited: Promise<void>;
-  readonly #waiting = new Map<number, Waiting>();
+  readonly #calls = new PendingReplies<ControlReply>();
   readonly #startedAt = performance.now();
-  #nextId = 0;
   /** Its end was asked for. */
   #terminating = false;
   /** The error of all calls after the thread's end. */
@@ -67,7 +61,7 @@ export class ServerWorker {
     this.#called = entry.called;
     this.#worker = startWatchingThread(found(entry), { workerData, name: entry.name });
     this.#worker.on('message', (message: ServerMessage) => {
-      if (message.kind === 'reply') this.#answered(message);
+      if (message.kind === 'reply') this.#calls.settle(message);
       else onMessage(message);
     });
     let cause: unknown;
@@ -94,13 +88,11 @@ export class ServerWorker {
   /** Rejects with UNAVAILABLE when the thread ends before it answers. */
   call(call: ControlCall, transfer: readonly Transferable[] = []): Promise<ControlReply> {
     if (this.#over !== undefined) return Promise.reject(this.#over);
-    return new Promise((resolve, reject) => {
-      const id = this.#nextId++;
-      // The thread exits by itself after a stop, at times before this thread has terminated it.
-      if (call.kind === 'stop') this.#terminating = true;
-      this.#waiting.set(id, { resolve, reject });
-      this.#worker.postMessage({ kind: 'call', id, call } satisfies ControlRequest, [...transfer]);
-    });
+    // The thread exits by itself after a stop, at times before this thread has terminated it.
+    if (call.kind === 'stop') this.#terminating = true;
+    return this.#calls.ask((id) =>
+      this.#worker.postMessage({ kind: 'call', id, call } satisfies ControlRequest, [...transfer]),
+    );
   }
 
   /** Tells the thread of an entry in the log. */
@@ -124,17 +116,9 @@ export class ServerWorker {
     await this.#exited;
   }
 
-  #answered(reply: ControlReply): void {
-    const waiting = this.#waiting.get(reply.id);
-    this.#waiting.delete(reply.id);
-    if (reply.error === undefined) waiting?.resolve(reply);
-    else waiting?.reject(receiveFailure(reply.error));
-  }
-
   #end(error: TritonError): void {
     this.#over ??= error;
-    for (const { reject } of this.#waiting.values()) reject(error);
-    this.#waiting.clear();
+    this.#calls.rejectAll(error);
   }
 
   #hasEnded(): TritonError {

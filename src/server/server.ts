@@ -66,7 +66,6 @@ export interface ServerListeners {
   readonly mount?: Mount | undefined;
 }
 
-/** The options of a load. */
 export interface LoadOptions {
   /** The model's state on a server before this one, if that had it. */
   readonly again?: LoadedBefore | undefined;

@@ -13,7 +13,6 @@ export interface SignalWatchOptions {
   readonly limitSecs: number;
   /** Sends the main thread a message, which it answers as soon as it can. */
   readonly ask: () => Promise<unknown>;
-  /** Called with each signal. */
   readonly onSignal?: () => void;
   /** Called before the process is ended. */
   readonly onBlocked: () => void;

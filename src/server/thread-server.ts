@@ -3,7 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
-import { RestartPauses } from '../link/restart-pauses.js';
+import { Restarts } from '../lifecycle/restarts.js';
 import { type LogSink, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { RepositoryModel } from '../model/repository-model.js';
@@ -14,9 +14,6 @@ import { OwnerPulse } from './owner-pulse.js';
 import type { HostedLoad, HostedModel, ServerHandle, ServerServices } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
-
-/** The server gives up after this many restarts in a row that failed or lasted less than ten seconds. */
-const MOST_RESTARTS = 10;
 
 export interface ThreadServerListeners {
   /** The thread died and is about to restart. */
@@ -33,7 +30,8 @@ export class ThreadServer implements ServerHandle {
   readonly #models: HostedModels;
   /** Models whose load is under way; a restarted server begins it anew. */
   readonly #loading = new Set<number>();
-  readonly #pauses = new RestartPauses();
+  readonly #restarts: Restarts;
+  readonly #over = new AbortController();
   readonly #pulse = new OwnerPulse();
   #options: ServerOptions;
   #worker: ServerWorker;
@@ -41,8 +39,6 @@ export class ThreadServer implements ServerHandle {
   #serves = false;
   /** Settles when a dead thread has restarted, or is given up. */
   #restarting: Promise<void> | undefined;
-  /** Ends the pause before a restart. */
-  #wake: (() => void) | undefined;
   #givenUp: TritonError | undefined;
   #stopping: Promise<void> | undefined;
   #watchedWith: StopTimes | undefined;
@@ -59,6 +55,24 @@ export class ThreadServer implements ServerHandle {
       tracing,
       loadFolder,
       onMessage: () => this.#pulse.beat(),
+    });
+    this.#restarts = new Restarts({
+      called: 'the server',
+      signal: this.#over.signal,
+      start: async () => {
+        try {
+          await this.#startAgain();
+        } catch (error) {
+          await this.#worker.terminate();
+          if (this.#stopping === undefined) this.#models.leave(this.#loading);
+          throw error;
+        }
+      },
+      logError: (message) => this.#logger.error(message),
+      onGivenUp: (error) => {
+        this.#givenUp = error;
+        listeners.onGivenUp(error);
+      },
     });
     this.#worker = this.#launch();
   }
@@ -138,7 +152,7 @@ export class ThreadServer implements ServerHandle {
   }
 
   async #stop(times: StopTimes): Promise<void> {
-    this.#wake?.();
+    this.#over.abort();
     try {
       if (this.lives) await this.#worker.call({ kind: 'stop', times });
     } catch (error) {
@@ -214,26 +228,9 @@ export class ThreadServer implements ServerHandle {
     // During a start, a restart or a stop, the failing calls report the death.
     if (!this.#serves || this.#restarting !== undefined || this.#stopping !== undefined) return;
     this.#logger.error(`${error.message}; starting it again`);
-    this.#restarting = this.#restart(error, worker.age).finally(() => (this.#restarting = undefined));
+    this.#models.leave(this.#loading);
+    this.#restarting = this.#restarts.after(error, worker.age).finally(() => (this.#restarting = undefined));
     this.#listeners.onDeath(error);
-  }
-
-  async #restart(error: TritonError, age: number): Promise<void> {
-    let lived = age;
-    for (let failure = error; this.#stopping === undefined; lived = 0) {
-      this.#models.leave(this.#loading);
-      const pause = this.#pauses.next(lived);
-      if (this.#pauses.failures > MOST_RESTARTS) return this.#giveUp(failure);
-      await this.#pause(pause);
-      if (this.#stopping !== undefined) return;
-      try {
-        return await this.#startAgain();
-      } catch (thrown) {
-        failure = TritonError.from(thrown);
-        await this.#worker.terminate();
-        if (this.#stopping === undefined) this.#logger.error(`the server did not start again: ${failure.message}`);
-      }
-    }
   }
 
   async #startAgain(): Promise<void> {
@@ -257,25 +254,5 @@ export class ThreadServer implements ServerHandle {
       this.#logger.error(`'${name}' version ${version} did not load again: ${TritonError.from(error).message}`);
     }
     await this.#models.closeLeft(id);
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
-
-  #giveUp(failure: TritonError): void {
-    this.#givenUp = new TritonError(
-      'UNAVAILABLE',
-      `the server is given up after ${MOST_RESTARTS} restarts in a row: ${failure.message}`,
-      { cause: failure },
-    );
-    this.#logger.error(this.#givenUp.message);
-    this.#listeners.onGivenUp(this.#givenUp);
   }
 }

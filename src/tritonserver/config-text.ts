@@ -4,6 +4,7 @@ import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { UNLIMITED_CONCURRENCY } from '../model/complete-model.js';
 import { modelConfigJson } from '../protocol/model-config-json.js';
+import { configTypeOf } from '../protocol/model-signature.js';
 import type { Datatype } from '../tensor/dtype.js';
 import { elementCount } from '../tensor/shape.js';
 
@@ -108,10 +109,7 @@ function warmups({ modelWarmup = [], maxBatchSize }: CompleteModelConfig, files:
         const file = `${index}-${place}`;
         files.set(`warmup/${file}`, maxBatchSize > 0 ? firstRow(datatype, shape, bytes) : bytes);
         const dims = maxBatchSize > 0 ? shape.slice(1) : shape;
-        return [
-          input,
-          { data_type: datatype === 'BYTES' ? 'TYPE_STRING' : `TYPE_${datatype}`, dims, input_data_file: file },
-        ];
+        return [input, { data_type: configTypeOf(datatype), dims, input_data_file: file }];
       }),
     ),
   }));

@@ -1,7 +1,8 @@
 // Keeps tritonserver alive: starts it, waits until it answers, and starts it again when it ends unasked.
 
 import { TritonError } from '../errors.js';
-import { RestartPauses } from '../link/restart-pauses.js';
+import { pause } from '../lifecycle/pause.js';
+import { Restarts } from '../lifecycle/restarts.js';
 import { type ProcessOptions, TritonserverProcess } from './tritonserver-process.js';
 
 export interface KeptOptions {
@@ -16,8 +17,6 @@ export interface KeptOptions {
   readonly onGivenUp: (error: TritonError) => void;
 }
 
-/** It is given up after this many restarts in a row that failed or lasted less than ten seconds. */
-const MOST_RESTARTS = 10;
 /** How often it is asked whether it lives. */
 const LOOK_MS = 50;
 /** tritonserver looks once a second whether it may end. */
@@ -25,14 +24,24 @@ export const END_SECS = 5;
 
 export class KeptTritonserver {
   readonly #options: KeptOptions;
-  readonly #pauses = new RestartPauses();
+  readonly #restarts: Restarts;
+  readonly #over = new AbortController();
   #process: TritonserverProcess | undefined;
-  #isStopping = false;
-  #wake: (() => void) | undefined;
   #lives = false;
 
   constructor(options: KeptOptions) {
+    const { process, onBack, onGivenUp } = options;
     this.#options = options;
+    this.#restarts = new Restarts({
+      called: 'tritonserver',
+      signal: this.#over.signal,
+      start: async () => {
+        await this.start();
+        await onBack();
+      },
+      logError: (message) => process.logger.error(message),
+      onGivenUp,
+    });
   }
 
   get lives(): boolean {
@@ -54,9 +63,8 @@ export class KeptTritonserver {
 
   /** Lets it finish its requests for so long. */
   async stop(timeoutSecs: number): Promise<void> {
-    this.#isStopping = true;
+    this.#over.abort();
     this.#lives = false;
-    this.#wake?.();
     const server = this.#process;
     if (server === undefined) return;
     const late = setTimeout(() => void server.kill(), (timeoutSecs + END_SECS) * 1000);
@@ -65,49 +73,19 @@ export class KeptTritonserver {
   }
 
   async #answers(server: TritonserverProcess): Promise<void> {
-    while (!this.#isStopping && !server.isOver) {
+    const { signal } = this.#over;
+    while (!signal.aborted && !server.isOver) {
       if (await this.#options.isLive()) return;
-      await this.#pause(LOOK_MS);
+      await pause(LOOK_MS, signal);
     }
     throw new TritonError('UNAVAILABLE', 'the server was stopped while it started');
   }
 
   #died(error: TritonError, lived: number): void {
     this.#lives = false;
-    if (this.#isStopping) return;
+    if (this.#over.signal.aborted) return;
     this.#options.process.logger.error(`${error.message}; starting it again`);
     this.#options.onDeath(error);
-    void this.#restart(error, lived);
-  }
-
-  async #restart(error: TritonError, lived: number): Promise<void> {
-    const { logger } = this.#options.process;
-    for (let failure = error; !this.#isStopping; lived = 0) {
-      const pause = this.#pauses.next(lived);
-      if (this.#pauses.failures > MOST_RESTARTS) {
-        const message = `tritonserver is given up after ${MOST_RESTARTS} restarts in a row: ${failure.message}`;
-        logger.error(message);
-        return this.#options.onGivenUp(new TritonError('UNAVAILABLE', message, { cause: failure }));
-      }
-      await this.#pause(pause);
-      if (this.#isStopping) return;
-      try {
-        await this.start();
-        return await this.#options.onBack();
-      } catch (thrown) {
-        failure = TritonError.from(thrown);
-        if (!this.#isStopping) logger.error(`tritonserver did not start again: ${failure.message}`);
-      }
-    }
-  }
-
-  #pause(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
+    void this.#restarts.after(error, lived);
   }
 }

@@ -75,7 +75,7 @@ export class TritonserverProcess {
       this.#child.on('error', (error) => over(`: ${error.message}`));
       this.#child.on('exit', (code, signal) => {
         // Processes of its models that are still there.
-        this.#signal('SIGKILL');
+        this.#killAll();
         over(` with ${signal ?? `code ${code}`}`);
       });
     });
@@ -93,14 +93,14 @@ export class TritonserverProcess {
 
   /** Ends it and the processes of its models at once. */
   async kill(): Promise<void> {
-    this.#signal('SIGKILL');
+    this.#killAll();
     await this.ended;
   }
 
-  #signal(signal: NodeJS.Signals): void {
+  #killAll(): void {
     const { pid } = this.#child;
     try {
-      if (pid !== undefined) process.kill(-pid, signal);
+      if (pid !== undefined) process.kill(-pid, 'SIGKILL');
     } catch {
       // All have ended.
     }

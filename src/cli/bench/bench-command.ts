@@ -5,7 +5,7 @@ import { Command, Option } from 'commander';
 import { collect, positiveInteger, positiveNumber } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
 import { addAccessFlags, TOKEN_HELP, URL_ARGUMENT } from '../server-access.js';
-import type { BenchFlags } from './bench-flags.js';
+import type { BenchFlags } from './bench.js';
 
 export function benchCommand(io: CliIo): Command {
   const command = new Command('bench')

@@ -11,10 +11,25 @@ import { progress } from '../progress.js';
 import { sampleTensor } from '../sample-values.js';
 import { styleFor } from '../style.js';
 import { Tensor } from '../../tensor/tensor.js';
-import type { BenchFlags } from './bench-flags.js';
 import { runLoad, type Answered, type LoadFigures } from './run-load.js';
 import { SequenceLoad } from './sequence-load.js';
 import { jsonFigures, showFigures } from './show-figures.js';
+import type { AccessFlags } from '../server-access.js';
+
+/** The flags of `tstriton bench`. */
+export interface BenchFlags extends AccessFlags {
+  readonly concurrency: number;
+  readonly duration: number;
+  readonly requests?: number;
+  readonly warmup: number;
+  readonly rows: number;
+  readonly sequences?: number;
+  readonly sequenceLength: number;
+  readonly input?: readonly string[];
+  readonly modelVersion?: number;
+  readonly json?: boolean;
+  readonly binary: boolean;
+}
 
 const PROGRESS_MILLISECONDS = 100;
 

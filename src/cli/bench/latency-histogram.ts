@@ -11,7 +11,6 @@ export class LatencyHistogram {
   #least = Infinity;
   #most = 0;
 
-  /** In milliseconds. */
   add(milliseconds: number): void {
     const index = Math.round(Math.log(Math.max(milliseconds, 1e-6)) / STEP);
     this.#counts.set(index, (this.#counts.get(index) ?? 0) + 1);

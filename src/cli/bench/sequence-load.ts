@@ -38,7 +38,6 @@ export class SequenceLoad {
     }
   }
 
-  /** Ends all that have begun. */
   async end(): Promise<void> {
     await Promise.all(Array.from(this.#begun.values(), ({ sequence }) => sequence[Symbol.asyncDispose]()));
   }

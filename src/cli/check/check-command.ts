@@ -4,7 +4,7 @@ import { Command } from 'commander';
 
 import type { CliIo } from '../cli-io.js';
 import { addAccessFlags, TOKEN_HELP } from '../server-access.js';
-import type { CheckFlags } from './check-flags.js';
+import type { CheckFlags } from './check.js';
 
 export function checkCommand(io: CliIo): Command {
   const command = new Command('check')

@@ -3,14 +3,19 @@
 import { TritonError } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
 import { progress } from '../progress.js';
-import { accessOptions } from '../server-access.js';
+import { accessOptions, type AccessFlags } from '../server-access.js';
 import { styleFor } from '../style.js';
-import type { CheckFlags } from './check-flags.js';
 import { environmentFindings } from './environment-findings.js';
 import { showSection, type Finding, type Section } from './finding.js';
 import { portFindings } from './port-findings.js';
 import { selfTest } from './self-test.js';
 import { serverFindings } from './server-findings.js';
+
+/** The flags of `tstriton check`. */
+export interface CheckFlags extends AccessFlags {
+  readonly json?: boolean;
+  readonly selfTest: boolean;
+}
 
 type Look = readonly [title: string, look: () => Promise<readonly Finding[]>];
 

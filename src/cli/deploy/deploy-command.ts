@@ -9,9 +9,9 @@ import { invalidArg } from '../../errors.js';
 import { positiveInteger } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
 import { serveCommand } from '../serve/serve-command.js';
-import type { ServeFlags } from '../serve/serve-flags.js';
+import type { ServeFlags } from '../serve/serve.js';
 import { DEPLOYMENT_FORMATS } from './deployment-formats.js';
-import type { DeployFlags } from './deploy-flags.js';
+import type { DeployFlags } from './deploy.js';
 
 export function deployCommand(io: CliIo): Command {
   return new Command('deploy')

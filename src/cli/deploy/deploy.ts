@@ -6,9 +6,27 @@ import { dirname, join } from 'node:path';
 import { flagOf } from '../../config/flags.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
-import type { DeployFlags } from './deploy-flags.js';
-import { DEPLOYMENT_FORMATS, type FormatOfDeployment } from './deployment-formats.js';
-import { checkDeployment } from './deployment-options.js';
+import { DEPLOYMENT_FORMATS, type FormatOfDeployment, type DeploymentFormat } from './deployment-formats.js';
+import { checkDeployment, type DeploymentOptions } from './deployment-options.js';
+
+/** Those without a default. */
+type Optional =
+  | 'namespace'
+  | 'maxReplicas'
+  | 'modelsClaim'
+  | 'storageUri'
+  | 'httpPort'
+  | 'grpcPort'
+  | 'metricsPort'
+  | 'tokenSecret'
+  | 'serviceMonitor';
+
+type Given = { readonly [Name in Optional]?: Exclude<DeploymentOptions[Name], undefined> };
+
+export interface DeployFlags extends Omit<DeploymentOptions, 'serveArgs' | Optional>, Given {
+  readonly format: DeploymentFormat;
+  readonly output?: string;
+}
 
 const NOT_GIVEN = {
   namespace: undefined,

@@ -6,7 +6,7 @@ import { collect, positiveInteger } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
 import { addAccessFlags, TOKEN_HELP, URL_ARGUMENT } from '../server-access.js';
 import { FORMATS } from './show-outputs.js';
-import type { InferFlags } from './infer-flags.js';
+import type { InferFlags } from './infer.js';
 
 export function inferCommand(io: CliIo): Command {
   const command = new Command('infer')

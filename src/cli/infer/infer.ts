@@ -10,8 +10,21 @@ import { styleFor } from '../style.js';
 import { askedModel, type AskedModel } from './asked-model.js';
 import { readJson } from './exact-json.js';
 import { inputsFromArguments, inputsFromJson, readBytes, type GivenInputs } from './given-inputs.js';
-import type { InferFlags } from './infer-flags.js';
-import { showOutputs } from './show-outputs.js';
+import { showOutputs, type Format } from './show-outputs.js';
+import type { AccessFlags } from '../server-access.js';
+
+/** The flags of `tstriton infer`. */
+export interface InferFlags extends AccessFlags {
+  readonly data?: string;
+  readonly input?: readonly string[];
+  readonly batch?: boolean;
+  readonly outputs?: readonly string[];
+  readonly parameter?: readonly string[];
+  readonly modelVersion?: number;
+  readonly requestId?: string;
+  readonly format?: Format;
+  readonly binary: boolean;
+}
 
 export async function infer(url: string, name: string, flags: InferFlags, io: CliIo): Promise<void> {
   const given = await readData(flags, io);

@@ -6,7 +6,7 @@ import { invalidArg } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
 import { positiveInteger } from '../arguments.js';
 import { addOptionFlags } from './option-flags.js';
-import type { ServeFlags } from './serve-flags.js';
+import type { ServeFlags } from './serve.js';
 
 export function serveCommand(io: CliIo): Command {
   const command = new Command('serve')

@@ -12,7 +12,7 @@ import { readConfigFile } from './config-file.js';
 import { loadModels } from './model-source.js';
 import { optionsIn } from './option-flags.js';
 import { sourcesOf } from './serve.js';
-import type { ServeFlags } from './serve-flags.js';
+import type { ServeFlags } from './serve.js';
 
 /** The server's options that mean something to a process that binds models to it. */
 const TAKEN: readonly string[] = ['engine', 'remoteAccessToken', 'exitTimeoutSecs'];

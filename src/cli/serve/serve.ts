@@ -19,7 +19,19 @@ import { loadModels, modelSource, type ModelSource } from './model-source.js';
 import { optionsIn } from './option-flags.js';
 import { Reloader } from './reloader.js';
 import { repositoryModels } from './repository-models.js';
-import type { ServeFlags } from './serve-flags.js';
+
+/** The flags of `tstriton serve`. */
+export interface ServeFlags {
+  readonly watch?: boolean;
+  readonly config?: string;
+  readonly remote?: string;
+  readonly instanceAddress?: string;
+  readonly name?: string;
+  readonly instances?: number;
+  readonly maxBatchSize?: number;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+}
 
 const TOKEN_VARIABLE = 'TSTRITON_ACCESS_TOKEN';
 

@@ -63,10 +63,6 @@ export abstract class GrpcExchange implements StreamUser {
     return this.#stream;
   }
 
-  protected get reader(): MessageFrameReader | undefined {
-    return this.#reader;
-  }
-
   opened(stream: Http2Stream): void {
     this.#stream = stream;
     const { clock } = this.call;
@@ -97,11 +93,21 @@ export abstract class GrpcExchange implements StreamUser {
 
   onData(chunk: Buffer): void {
     if (this.#reader === undefined) this.#countForeign(chunk.length);
-    else this.received(chunk, this.#reader);
+    else {
+      // The bytes are valid only until this method returns.
+      this.#reader.add(Buffer.from(chunk));
+      this.read(this.#reader);
+    }
   }
 
-  /** Takes bytes of messages. They are valid only until this method returns. */
-  protected abstract received(chunk: Buffer, reader: MessageFrameReader): void;
+  /** The target that a stream was given is full. */
+  onFilled(): void {
+    this.#reader!.filled();
+    this.read(this.#reader!);
+  }
+
+  /** Takes the messages that have come. */
+  protected abstract read(reader: MessageFrameReader): void;
 
   /** The received bytes have made the call fail. The rest is useless, and may never end. */
   protected abstract failed(error: TritonError): void;

@@ -79,8 +79,7 @@ export class GrpcStreamCall extends GrpcExchange {
     this.#consume();
   }
 
-  protected override received(chunk: Buffer, reader: MessageFrameReader): void {
-    reader.add(Buffer.from(chunk));
+  protected override read(reader: MessageFrameReader): void {
     for (let message = reader.next(); message !== undefined; message = reader.next())
       this.#messages.push(inOwnMemory(message.bytes));
     const error = this.failure;

@@ -50,18 +50,8 @@ class UnaryCall extends GrpcExchange {
     this.leave();
   }
 
-  protected override received(chunk: Buffer, reader: MessageFrameReader): void {
+  protected override read(reader: MessageFrameReader): void {
     if (this.#settle === undefined) return;
-    reader.add(Buffer.from(chunk));
-    this.#read(reader);
-  }
-
-  onFilled(): void {
-    this.reader!.filled();
-    this.#read(this.reader!);
-  }
-
-  #read(reader: MessageFrameReader): void {
     for (let message = reader.next(); message !== undefined; message = reader.next())
       this.#messages.push(message.bytes);
     const target = reader.target();

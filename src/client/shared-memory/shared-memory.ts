@@ -1,7 +1,7 @@
 // A server on this machine, with the tensors of its inferences in system shared memory. Clients take it in the place of a URL.
 
 import { TritonError } from '../../errors.js';
-import { expectInteger } from '../../checks/check.js';
+import { expectAtLeast } from '../../checks/check.js';
 import { completeClientOptions, type ServerClientOptions } from '../client-options.js';
 import { checkRecord } from '../option-values.js';
 import { serverTarget, SharedServer, type ServerTarget } from '../in-process-server.js';
@@ -43,7 +43,7 @@ export class SharedMemory extends SharedServer {
     const complete = completeClientOptions(ofClient, target.protocol, 'server');
     const limits = {
       rooms: checkRooms(outputs ?? {}),
-      maxBytes: expectInteger(maxBytes, 4096, Number.MAX_SAFE_INTEGER, 'maxBytes'),
+      maxBytes: expectAtLeast(maxBytes, 4096, 'maxBytes'),
       headers: complete.headers,
     };
     const shared: ServerTarget = {
@@ -66,7 +66,7 @@ export class SharedMemory extends SharedServer {
 function checkRooms(outputs: Readonly<Record<string, number>>): ReadonlyMap<string, number> {
   checkRecord(outputs, 'outputs');
   const rooms = Object.entries(outputs).map(
-    ([name, bytes]) => [name, expectInteger(bytes, 1, Number.MAX_SAFE_INTEGER, `outputs['${name}']`)] as const,
+    ([name, bytes]) => [name, expectAtLeast(bytes, 1, `outputs['${name}']`)] as const,
   );
   return new Map(rooms);
 }

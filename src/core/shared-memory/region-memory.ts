@@ -6,7 +6,6 @@ import { closeSync, fstatSync, readSync, writeSync } from 'node:fs';
 
 import { invalidArg, type TritonError } from '../../errors.js';
 
-/** An object that was opened. */
 export interface OpenedObject {
   readonly descriptor: number;
   readonly size: number;

@@ -6,8 +6,8 @@ import { GRPC_STATUS } from '../../protocol/grpc/grpc-status.js';
 import { ACCEPTED_ENCODINGS, type CompressionLevel, isKnownEncoding } from '../../protocol/grpc/message-compression.js';
 import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
-import type { Frontend } from '../frontend.js';
 import { listenAt } from '../listen-failure.js';
+import { PortFrontend } from '../port-frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
@@ -37,7 +37,6 @@ export interface GrpcFrontendOptions {
   readonly keepalive?: KeepaliveOptions | undefined;
   /** Default: no TLS. */
   readonly tls?: TlsFiles | undefined;
-  /** Opens the HTTP/2 port. */
   readonly openPort: OpenHttp2Port;
   /** Limits what the server holds for clients. Default: no limit. */
   readonly budget?: Http2PortOptions['budget'];
@@ -60,19 +59,19 @@ interface Route {
   readonly maxMessageSize: number;
 }
 
-export class GrpcFrontend implements Frontend {
+export class GrpcFrontend extends PortFrontend<Http2Port> {
   readonly name = 'GRPCInferenceService';
   readonly #options: GrpcFrontendOptions;
   /** By path. */
   readonly #routes: ReadonlyMap<string, Route>;
   readonly #restricted: RestrictedFeatures;
   readonly #streams = new Set<StreamCall>();
-  #port: Http2Port | undefined;
   #draining = false;
 
   /** Throws INVALID_ARG when the pattern for metadata cannot be read. */
   constructor(options: GrpcFrontendOptions) {
     const { server, compressionLevel = 'none', headerForwardPattern: pattern, budget, links } = options;
+    super();
     this.#options = options;
     this.#restricted = new RestrictedFeatures(options.restrictions ?? [], RESTRICTION_PREFIX);
     const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
@@ -95,7 +94,7 @@ export class GrpcFrontend implements Frontend {
       limit,
       hosts,
     } = this.#options;
-    this.#port = openGrpcPort({
+    this.port = openGrpcPort({
       open: openPort,
       budget,
       limit,
@@ -105,40 +104,20 @@ export class GrpcFrontend implements Frontend {
       hosts,
       logger,
     });
-    const listening = await listenAt(this.#port, address, port);
-    if (socketPath !== undefined) await listenAtPath(this.#port, socketPath);
+    const listening = await listenAt(this.port, address, port);
+    if (socketPath !== undefined) await listenAtPath(this.port, socketPath);
     return listening;
   }
 
-  get connections(): number {
-    return this.#port?.connections ?? 0;
-  }
-
-  retire(): void {
-    this.#port?.retire();
-  }
-
-  drain(): void {
+  override drain(): void {
     this.#draining = true;
-    this.#port?.drain();
+    super.drain();
     for (const stream of this.#streams) stream.drain();
-  }
-
-  get underWay(): number {
-    return this.#port?.underWay ?? 0;
-  }
-
-  get awaited(): number {
-    return this.#port?.awaited ?? 0;
-  }
-
-  async settled(): Promise<void> {
-    await this.#port?.settled();
   }
 
   async close(): Promise<void> {
     this.drain();
-    await this.#port?.close(FLUSH_MILLISECONDS);
+    await this.port?.close(FLUSH_MILLISECONDS);
   }
 
   #routeOf({ method, category, maxMessageSize = Infinity }: ServedMethod): Route {

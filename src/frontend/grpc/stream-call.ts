@@ -63,7 +63,6 @@ export interface StreamMethod {
 
 export interface StreamCallOptions {
   readonly maxMessageSize: number;
-  /** Called when the call has ended. */
   readonly onEnd: (call: StreamCall) => void;
 }
 

@@ -2,6 +2,7 @@
 
 import { HTTP_STATUS, TritonError } from '../../errors.js';
 import { type HttpExchange, type HttpHeaders, RETRY_AFTER_SECONDS } from '../../http1/http-exchange.js';
+import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import type { Later } from '../served-core.js';
 
 /** `value`: anything that JSON.stringify takes. */
@@ -9,12 +10,22 @@ export function answerJson(exchange: HttpExchange, status: number, value: unknow
   answerBody(exchange, 'application/json', Buffer.from(JSON.stringify(value)), { status, headers });
 }
 
-/** Answers with a value that JSON.stringify takes. A value that is here already is sent at once. */
-export function answerLater(exchange: HttpExchange, value: Later<object>): void {
+/** Answers with JSON that is written already. `headers` are added to the usual ones. */
+export function answerJsonParts(exchange: HttpExchange, parts: readonly Uint8Array[], headers: HttpHeaders = []): void {
+  const length = String(byteLengthOf(parts));
+  exchange.respond(200, ['Content-Type', 'application/json', 'Content-Length', length, ...headers], parts);
+}
+
+/** Answers with a value that JSON.stringify takes. A value that is here already is sent at once. `fail` answers without it. */
+export function answerLater(
+  exchange: HttpExchange,
+  value: Later<object>,
+  fail: (exchange: HttpExchange, error: unknown) => void = answerError,
+): void {
   if (value instanceof Promise) {
     value.then(
       (here: object) => answerJson(exchange, 200, here),
-      (error: unknown) => answerError(exchange, error),
+      (error: unknown) => fail(exchange, error),
     );
   } else {
     answerJson(exchange, 200, value);

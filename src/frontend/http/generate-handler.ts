@@ -10,13 +10,11 @@ import {
   encodeGenerateEvent,
   encodeGenerateResponse,
 } from '../../protocol/http/encode-generate-response.js';
-import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import type { CompleteRequest } from '../../protocol/request-form.js';
-import { completeRequest, type InferOptions } from '../complete-request.js';
+import { completeRequest, type InferOptions, readBody } from '../complete-request.js';
 import { type AnswerWriter, Inference } from '../inference.js';
-import { readBody } from '../read-body.js';
 import { AnswerStream, type StreamFormat } from './answer-stream.js';
-import { answerError } from './answers.js';
+import { answerError, answerJsonParts } from './answers.js';
 import type { EndpointHandler } from './endpoint-handler.js';
 import { endpointLoad } from './endpoint-load.js';
 import { headerTexts } from './header-texts.js';
@@ -65,8 +63,7 @@ function answerOnce(
       stages.pace(encodeGenerateResponse(response), {
         done(parts) {
           stages.end();
-          const length = String(byteLengthOf(parts));
-          exchange.respond(200, ['Content-Type', 'application/json', 'Content-Length', length, ...load()], parts);
+          answerJsonParts(exchange, parts, load());
         },
         failed: (error) => answerError(exchange, error),
       });

@@ -7,8 +7,8 @@ import { HttpServer, type HttpServerOptions } from '../../http1/http-server.js';
 import type { Logger } from '../../observability/logger.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
 import { cutOffLines } from '../cut-off-lines.js';
-import type { Frontend } from '../frontend.js';
 import { listenAt } from '../listen-failure.js';
+import { PortFrontend } from '../port-frontend.js';
 import { readPortTls, type TlsFiles } from '../port-tls.js';
 import { answerError, answerJson, TRY_AGAIN } from './answers.js';
 
@@ -61,13 +61,13 @@ function handlerOf(service: PortService, request: HttpRequest, hosts: AllowedHos
   return (exchange) => answerJson(exchange, 403, { error: refusal });
 }
 
-export class HttpFrontend implements Frontend {
+export class HttpFrontend extends PortFrontend<HttpServer> {
   readonly name: string;
   readonly #service: PortService;
   readonly #options: HttpFrontendOptions;
-  #port: HttpServer | undefined;
 
   constructor(service: PortService, options: HttpFrontendOptions) {
+    super();
     this.name = service.name;
     this.#service = service;
     this.#options = options;
@@ -78,7 +78,7 @@ export class HttpFrontend implements Frontend {
     const { address, port, tls, logger, budget, limit } = this.#options;
     const { name } = this;
     const service = this.#service;
-    this.#port = new HttpServer({
+    this.port = new HttpServer({
       serve: serveWith.bind(undefined, service, this.#options),
       serveSpare: (exchange) => this.#serveSpare(exchange),
       tls: tls === undefined ? undefined : readPortTls(tls),
@@ -91,36 +91,12 @@ export class HttpFrontend implements Frontend {
       },
     });
     service.open?.();
-    return listenAt(this.#port, address, port);
-  }
-
-  get connections(): number {
-    return this.#port?.connections ?? 0;
-  }
-
-  retire(): void {
-    this.#port?.retire();
-  }
-
-  drain(): void {
-    this.#port?.drain();
-  }
-
-  get underWay(): number {
-    return this.#port?.underWay ?? 0;
-  }
-
-  get awaited(): number {
-    return this.#port?.awaited ?? 0;
-  }
-
-  async settled(): Promise<void> {
-    await this.#port?.settled();
+    return listenAt(this.port, address, port);
   }
 
   async close(): Promise<void> {
     this.#service.close?.();
-    await this.#port?.close();
+    await this.port?.close();
   }
 
   #serveSpare(exchange: HttpExchange): void {

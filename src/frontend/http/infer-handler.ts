@@ -8,9 +8,7 @@ import { aloneInMemory, type ModelInferResponse } from '../../model/exchange.js'
 import type { PacedEnd } from '../../pacing/paced-workers.js';
 import {
   answerCoding,
-  compressBody,
   type ContentCoding,
-  inflateBody,
   maxCompressedSize,
   REQUEST_CODINGS,
   requestCoding,
@@ -27,10 +25,10 @@ import {
 } from '../../protocol/http/encode-infer-response.js';
 import { parseHeaderLength } from '../../protocol/http/header-length.js';
 import type { RequestForm } from '../../protocol/request-form.js';
-import { completeRequest, type RequestRules } from '../complete-request.js';
+import { completeRequest, readBody, type RequestRules } from '../complete-request.js';
 import { type AnswerWriter, Inference, type Stages } from '../inference.js';
-import { readBody } from '../read-body.js';
-import { answerError, TRY_AGAIN } from './answers.js';
+import { answerError } from './answers.js';
+import { compressAnswer, inflateRequest } from './coded-bodies.js';
 import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
 import { type EndpointLoad, endpointLoad } from './endpoint-load.js';
 import { headerTexts } from './header-texts.js';
@@ -131,20 +129,8 @@ class InferRequest implements BodyPlan, AnswerWriter<CompleteInferRequest>, Pace
 
   onBody(body: Buffer): void {
     if (this.#head.coding === 'identity') this.#run(aloneInMemory(body));
-    else this.#inflate(body);
-  }
-
-  #inflate(compressed: Buffer): void {
-    const exchange = this.#exchange;
-    const { maxInputSize } = this.#surroundings.context;
-    const hold = (bytes: number) => exchange.hold(bytes);
-    inflateBody(compressed, { maxSize: Math.min(maxInputSize, exchange.largestBody), hold }).then(
-      (body) => this.#run(body),
-      (thrown: unknown) => {
-        const error = TritonError.from(thrown);
-        answerError(exchange, error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
-      },
-    );
+    else
+      inflateRequest(this.#exchange, body, this.#surroundings.context.maxInputSize, (inflated) => this.#run(inflated));
   }
 
   #run(body: Buffer): void {
@@ -183,20 +169,14 @@ class InferRequest implements BodyPlan, AnswerWriter<CompleteInferRequest>, Pace
       this.#exchange.reusable = this.#memory;
       this.#answer(encoded);
     } else {
-      this.#compress(encoded, coding);
+      compressAnswer(this.#exchange, encoded.parts, coding, (parts, headers) =>
+        this.#answer({ ...encoded, parts, contentLength: byteLengthOf(parts) }, headers),
+      );
     }
   }
 
   failed(error: unknown): void {
     answerError(this.#exchange, error);
-  }
-
-  #compress(encoded: EncodedInferResponse, coding: Exclude<ContentCoding, 'identity'>): void {
-    const cancel = compressBody(encoded.parts, coding, (parts) => {
-      if (parts === undefined) this.#answer(encoded);
-      else this.#answer({ ...encoded, parts, contentLength: byteLengthOf(parts) }, ['Content-Encoding', coding]);
-    });
-    if (cancel !== undefined) this.#exchange.onAbort(cancel);
   }
 
   #answer({ headerLength, parts, contentLength }: EncodedInferResponse, further: HttpHeaders = []): void {

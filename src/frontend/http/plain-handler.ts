@@ -4,17 +4,14 @@
 import { listElements, lowerCase, trimBlanks } from '../../ascii.js';
 import type { ResolvedModel } from '../../core/model-entry.js';
 import { TritonError } from '../../errors.js';
-import type { HttpExchange, HttpHeaders, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
+import type { HttpExchange, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
 import {
   answerCoding,
-  compressBody,
   type ContentCoding,
-  inflateBody,
   maxCompressedSize,
   REQUEST_CODINGS,
   requestCoding,
 } from '../../protocol/http/content-coding.js';
-import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import { type CompletePlainRequest, decodePlainRequest } from '../../protocol/plain-json/decode-plain-request.js';
 import {
   encodePlainError,
@@ -26,11 +23,11 @@ import {
 } from '../../protocol/plain-json/encode-plain-response.js';
 import { type BodyType, bodyType } from '../../protocol/plain-json/media-type.js';
 import type { RequestForm } from '../../protocol/request-form.js';
-import { completeRequest, type RequestRules } from '../complete-request.js';
+import { completeRequest, readBody, type RequestRules } from '../complete-request.js';
 import { type AnswerWriter, Inference } from '../inference.js';
-import { readBody } from '../read-body.js';
 import { AnswerStream, type StreamFormat } from './answer-stream.js';
-import { answerError, TRY_AGAIN } from './answers.js';
+import { answerError, answerJsonParts } from './answers.js';
+import { compressAnswer, inflateRequest } from './coded-bodies.js';
 import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
 import { headerTexts } from './header-texts.js';
 
@@ -68,7 +65,8 @@ export function plainHandler(request: HttpRequest, target: EndpointTarget, conte
     exchange.receiveBody({
       limit,
       alignedAt: 0,
-      onBody: (body) => (isCoded ? plain.inflate(body) : plain.run(body)),
+      onBody: (body) =>
+        isCoded ? inflateRequest(exchange, body, maxInputSize, (inflated) => plain.run(inflated)) : plain.run(body),
     });
   };
 }
@@ -120,18 +118,6 @@ class PlainRequest {
     this.#surroundings = surroundings;
   }
 
-  inflate(compressed: Buffer): void {
-    const exchange = this.#exchange;
-    const maxSize = Math.min(this.#surroundings.context.maxInputSize, exchange.largestBody);
-    inflateBody(compressed, { maxSize, hold: (bytes) => exchange.hold(bytes) }).then(
-      (body) => this.run(body),
-      (thrown: unknown) => {
-        const error = TritonError.from(thrown);
-        answerError(exchange, error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
-      },
-    );
-  }
-
   run(body: Buffer): void {
     const exchange = this.#exchange;
     if (exchange.aborted) return;
@@ -170,17 +156,9 @@ class PlainRequest {
 
   #answer(parts: readonly Uint8Array[]): void {
     const coding = this.#surroundings.head.answerCoding;
-    if (coding === 'identity') return this.#send(parts);
-    const cancel = compressBody(parts, coding, (compressed) => {
-      if (compressed === undefined) this.#send(parts);
-      else this.#send(compressed, ['Content-Encoding', coding]);
-    });
-    if (cancel !== undefined) this.#exchange.onAbort(cancel);
-  }
-
-  #send(parts: readonly Uint8Array[], further: HttpHeaders = []): void {
-    const length = String(byteLengthOf(parts));
-    this.#exchange.respond(200, ['Content-Type', 'application/json', 'Content-Length', length, ...further], parts);
+    const exchange = this.#exchange;
+    if (coding === 'identity') return answerJsonParts(exchange, parts);
+    compressAnswer(exchange, parts, coding, (coded, headers) => answerJsonParts(exchange, coded, headers));
   }
 }
 

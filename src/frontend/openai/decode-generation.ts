@@ -41,8 +41,8 @@ export function* decodeGeneration(
   const fields = yield* readFields(body, maxInputSize);
   const model = modelOf(fields);
   refuseLogProbabilities(fields);
-  const perPrompt = fields.integer('n', 1, MOST_CHOICES) ?? 1;
-  const bestOf = fields.integer('best_of', 1, MOST_CHOICES) ?? perPrompt;
+  const perPrompt = fields.integer('n', MOST_CHOICES) ?? 1;
+  const bestOf = fields.integer('best_of', MOST_CHOICES) ?? perPrompt;
   if (bestOf !== perPrompt) throw new FieldError('best_of', `'best_of' must be equal to 'n', got ${bestOf}`);
   const prompts = endpoint === 'chat' ? [messagesOf(fields)] : yield* fields.texts('prompt', TOKENS_HINT);
   if (prompts.length * perPrompt > MOST_CHOICES) {

@@ -6,9 +6,9 @@ import { TritonError } from '../../errors.js';
 import type { HttpExchange } from '../../http1/http-exchange.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { Pace, type PacedWork } from '../../pacing/paced-work.js';
-import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import { writeTensorData } from '../../protocol/http/write-tensor-data.js';
 import { borrowWriter, giveBackWriter, type JsonWriter } from '../../protocol/json/json-writer.js';
+import { answerJsonParts } from '../http/answers.js';
 import { Stages } from '../inference.js';
 import { answerOpenAiError, FieldError } from './openai-errors.js';
 import { type OpenAiRun, resolveOpenAi, startOpenAi } from './openai-inference.js';
@@ -34,7 +34,7 @@ export function* decodeEmbeddings(body: Buffer, maxInputSize: number): PacedWork
     throw new FieldError('encoding_format', `'encoding_format' must be float or base64, got '${format.slice(0, 100)}'`);
   }
   const texts = yield* fields.texts('input', TOKENS_HINT);
-  const dimensions = fields.integer('dimensions', 1, Number.MAX_SAFE_INTEGER);
+  const dimensions = fields.integer('dimensions', Number.MAX_SAFE_INTEGER);
   return { model, texts, isBase64: format === 'base64', dimensions };
 }
 
@@ -106,10 +106,7 @@ export class Embeddings {
     if (--this.#open > 0) return;
     this.#isOver = true;
     this.#encoding.pace(this.#encoded(), {
-      done: (chunks) => {
-        const headers = ['Content-Type', 'application/json', 'Content-Length', String(byteLengthOf(chunks))];
-        this.#exchange.respond(200, headers, chunks);
-      },
+      done: (chunks) => answerJsonParts(this.#exchange, chunks),
       failed: (error) => answerOpenAiError(this.#exchange, error),
     });
   }

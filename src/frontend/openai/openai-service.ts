@@ -5,7 +5,7 @@ import { lowerCase, trimBlanks } from '../../ascii.js';
 import { TritonError } from '../../errors.js';
 import type { HttpExchange, HttpRequest, ServeRequest } from '../../http1/http-exchange.js';
 import type { PacedWork } from '../../pacing/paced-work.js';
-import { answerJson } from '../http/answers.js';
+import { answerJson, answerLater } from '../http/answers.js';
 import { type CorsPolicy, isPreflight } from '../http/cors.js';
 import type { EndpointsOptions } from '../http/endpoints.js';
 import type { FurtherPaths } from '../http/further-paths.js';
@@ -146,11 +146,7 @@ export class OpenAiService implements FurtherPaths {
       const names = new Set(index.map(({ name }) => name));
       return { object: 'list', data: [...names].filter((name) => this.#isServed(name)).map((name) => this.#described(name)) };
     }); // prettier-ignore
-    if (!(listed instanceof Promise)) return answerJson(exchange, 200, listed);
-    listed.then(
-      (list) => answerJson(exchange, 200, list),
-      (error: unknown) => answerOpenAiError(exchange, error),
-    );
+    answerLater(exchange, listed, answerOpenAiError);
   }
 
   #isServed(name: string): boolean {

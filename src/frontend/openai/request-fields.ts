@@ -5,11 +5,9 @@ import { PAUSE_BYTES, type PacedWork } from '../../pacing/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { checkJsonSize } from '../../protocol/http/decode-infer-request.js';
 import { tensorDataReader } from '../../protocol/http/read-tensor-data.js';
-import { JsonParser } from '../../protocol/json/json-parser.js';
-import { LONG_RUN_BYTES } from '../../protocol/json/json-scanner.js';
 import { listOf, membersOf, objectOf, VALUE } from '../../protocol/json/json-shape.js';
 import { JsonArray, JsonObject, JsonText, type JsonValue } from '../../protocol/json/json-value.js';
-import { spaceRuns } from '../../protocol/json/space-runs.js';
+import { parsePaced } from '../../protocol/json/parse-paced.js';
 import { FieldError } from './openai-errors.js';
 
 /** The most texts of one request, as in the API. */
@@ -74,11 +72,12 @@ export class RequestFields {
     throw new FieldError(name, `'${name}' must be true or false`);
   }
 
-  integer(name: string, least: number, most: number): number | undefined {
+  /** An integer from 1 to `most`. */
+  integer(name: string, most: number): number | undefined {
     const value = this.get(name);
     if (value === undefined) return undefined;
-    if (typeof value === 'number' && value >= least && value <= most) return value;
-    throw new FieldError(name, `'${name}' must be an integer from ${least} to ${most}`);
+    if (typeof value === 'number' && value >= 1 && value <= most) return value;
+    throw new FieldError(name, `'${name}' must be an integer from 1 to ${most}`);
   }
 
   /** The texts of a field that is a string or a list of strings, as UTF-8. Throws when there is none. */
@@ -119,10 +118,7 @@ function elementsOf({ buffer, byteOffset, byteLength }: Uint8Array): readonly Bu
 /** Throws INVALID_ARG. */
 export function* readFields(body: Buffer, maxInputSize: number): PacedWork<RequestFields> {
   checkJsonSize(body.length, maxInputSize);
-  const parser = new JsonParser(body, {}, REQUEST);
-  if (body.length > LONG_RUN_BYTES) parser.runs = spaceRuns(body, body.length);
-  while (!parser.advance(PAUSE_BYTES)) yield;
-  const json = parser.value;
+  const json = yield* parsePaced(body, REQUEST);
   if (!(json instanceof JsonObject)) throw new FieldError('body', 'the request must be a JSON object');
   return new RequestFields(body, json);
 }

@@ -1,7 +1,7 @@
 // A model's declaration as it crosses to another server: plain data that the server completes and checks anew. Files of
 // warm-up requests were read where the model was bound, and functions stay there.
 
-import { expectInteger, expectObject, textOf } from '../../checks/check.js';
+import { expectAtLeast, expectInteger, expectObject, textOf } from '../../checks/check.js';
 import { invalidArg } from '../../errors.js';
 import type { ModelSpec } from '../../model/callable.js';
 import type {
@@ -162,7 +162,7 @@ function checkedWarmups(given: unknown, { name: model, inputs }: CompleteModelCo
         const shape = expectList(tensor.shape, `shape of an input of ${what}`);
         if (declared === undefined || declared.datatype !== (tensor.datatype as Datatype | undefined))
           throw invalidArg(`${what} has an input that the model has not: ${textOf(tensor.name)}`);
-        for (const dim of shape) expectInteger(dim, 0, Number.MAX_SAFE_INTEGER, `a dimension of ${what}`);
+        for (const dim of shape) expectAtLeast(dim, 0, `a dimension of ${what}`);
         if (!(tensor.bytes instanceof Uint8Array)) throw invalidArg(`input '${declared.name}' of ${what} has no bytes`);
         return { name: declared.name, datatype: declared.datatype, shape: shape as number[], bytes: tensor.bytes };
       }),

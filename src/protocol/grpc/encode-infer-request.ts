@@ -9,7 +9,6 @@ import { tensorBound, writeTensor } from './tensor-message.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 
 const CLASSIFICATION = 'classification';
-/** The tag of an output's parameters. */
 const OUTPUT_PARAMETERS_TAG = (2 << 3) | LENGTH_DELIMITED;
 const PARAMETERS_TAG = (4 << 3) | LENGTH_DELIMITED;
 

@@ -41,7 +41,6 @@ export function encodeStreamResponse(response: ModelInferResponse, final: boolea
   return writer.finishWrapped(INFER_RESPONSE);
 }
 
-/** A request that failed. */
 export interface FailedRequest {
   readonly id: string;
   /** The model that failed to answer; undefined for a refused request. */

@@ -11,10 +11,8 @@ import type { Parameters } from '../../model/parameters.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
 import { DATATYPE_BYTE_SIZE } from '../../tensor/dtype.js';
 import { elementCount } from '../../tensor/shape.js';
-import { JsonParser } from '../json/json-parser.js';
-import { LONG_RUN_BYTES } from '../json/json-scanner.js';
-import { spaceRuns } from '../json/space-runs.js';
 import { membersOf } from '../json/json-shape.js';
+import { parsePaced } from '../json/parse-paced.js';
 import { JsonArray, JsonDouble, JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import type { CompleteRequest, RequestForm } from '../request-form.js';
@@ -35,10 +33,7 @@ const GENERATE_REQUEST = membersOf(MEMBERS, { [NESTED]: membersOf(MEMBERS) });
 /** Throws INVALID_ARG. */
 export function* decodeGenerateRequest({ modelVersion, body, maxInputSize }: RequestBody): PacedWork<RequestForm> {
   checkJsonSize(body.length, maxInputSize);
-  const parser = new JsonParser(body, {}, GENERATE_REQUEST);
-  if (body.length > LONG_RUN_BYTES) parser.runs = spaceRuns(body, body.length);
-  while (!parser.advance(PAUSE_BYTES)) yield;
-  const json = parser.value;
+  const json = yield* parsePaced(body, GENERATE_REQUEST);
   if (!(json instanceof JsonObject)) throw invalidArg('attempt to get members for non-object');
   const id = member(json, 'id');
   return new GenerateForm(json, { modelVersion, body, maxInputSize }, id === undefined ? '' : expectString(id, 'id'));

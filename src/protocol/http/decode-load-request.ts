@@ -4,15 +4,13 @@
 import { beyondLimit, REQUEST_LIMITS } from '../../model/request-limits.js';
 import { Pace, type PacedWork, PAUSE_BYTES } from '../../pacing/paced-work.js';
 import { checkLoadParameter } from '../control-refusals.js';
-import { JsonParser } from '../json/json-parser.js';
-import { spaceRuns } from '../json/space-runs.js';
 import { membersOf } from '../json/json-shape.js';
+import { parsePaced } from '../json/parse-paced.js';
 import { escapeLength, unescapeInto } from '../json/json-string.js';
-import { type JsonObject, JsonText, type JsonValue } from '../json/json-value.js';
+import { type JsonObject, JsonText } from '../json/json-value.js';
 import { asObject, asString, textOrThrow } from './json-access.js';
 import { member } from './json-members.js';
 
-/** The parameters of a load. */
 export interface LoadParametersJson {
   readonly config: string | undefined;
   /** By the parameters' names; undefined for a text that is not base64. */
@@ -25,10 +23,7 @@ const LOAD_BODY = membersOf(MEMBERS, { parameters: membersOf(MEMBERS) });
 /** Decodes a body, which it may overwrite. The files are views of it. An empty body has no parameters. Throws INVALID_ARG. */
 export function* decodeLoadRequest(body: Buffer): PacedWork<LoadParametersJson> {
   if (body.length === 0) return { config: undefined, files: {} };
-  const parser = new JsonParser(body, {}, LOAD_BODY);
-  parser.runs = spaceRuns(body, body.length);
-  while (!parser.advance(PAUSE_BYTES)) yield;
-  const parameters: JsonValue | undefined = member(parser.value, 'parameters');
+  const parameters = member(yield* parsePaced(body, LOAD_BODY), 'parameters');
   if (parameters === undefined) return { config: undefined, files: {} };
   const object = asObject(parameters);
   for (const value of object.values) textOrThrow(value);

@@ -27,7 +27,6 @@ export function parseJson(bytes: Buffer, start = 0, end: number = bytes.length, 
   return parser.value;
 }
 
-/** The elements of an array. */
 export function jsonElements(array: JsonArray): readonly JsonValue[] {
   if (array.elements !== undefined) return array.elements;
   const { bytes, start, end } = array;

@@ -5,13 +5,11 @@ import { invalidArg, type TritonError } from '../../errors.js';
 import type { ModelInferRequest } from '../../model/exchange.js';
 import { nearest } from '../../checks/nearest.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../../model/complete-model-config.js';
-import { type PacedWork, PAUSE_BYTES } from '../../pacing/paced-work.js';
+import type { PacedWork } from '../../pacing/paced-work.js';
 import { REQUEST_LIMITS } from '../../model/request-limits.js';
-import { JsonParser } from '../json/json-parser.js';
-import { LONG_RUN_BYTES } from '../json/json-scanner.js';
-import { type JsonShape, membersOf } from '../json/json-shape.js';
+import { membersOf } from '../json/json-shape.js';
 import { JsonArray, JsonObject, type JsonValue } from '../json/json-value.js';
-import { spaceRuns } from '../json/space-runs.js';
+import { parsePaced } from '../json/parse-paced.js';
 import type { RequestBody } from '../http/decode-raw-request.js';
 import { readParameters } from '../http/json-request.js';
 import type { CompleteRequest, RequestForm } from '../request-form.js';
@@ -56,13 +54,6 @@ function refuseUrlEncoded({ body, type }: PlainBody): void {
   throw invalidArg(
     `expected a JSON object, or a form of type multipart/form-data: give the form of a page enctype="multipart/form-data"`,
   );
-}
-
-export function* parsePaced(body: Buffer, shape: JsonShape): PacedWork<JsonValue> {
-  const parser = new JsonParser(body, {}, shape);
-  if (body.length > LONG_RUN_BYTES) parser.runs = spaceRuns(body, body.length);
-  while (!parser.advance(PAUSE_BYTES)) yield;
-  return parser.value;
 }
 
 function kindOf(value: JsonValue): string {

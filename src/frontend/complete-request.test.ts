@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { PacedWork } from '../pacing/paced-work.js';
 import { LEAST_LARGE_BYTES } from '../sockets/large-memory.js';
-import { readBody } from './read-body.js';
+import { readBody } from './complete-request.js';
 
 const large = () => Buffer.allocUnsafeSlow(LEAST_LARGE_BYTES);
 
