@@ -18,6 +18,7 @@ const SMALLEST_DIRECT_READ = 32_768;
  * memory for that much of it only: what has come then is copied at once.
  */
 const BELIEVED_TIMES = 512;
+/** So much is believed of any length. */
 const LEAST_MEMORY = 65_536;
 /** Beyond {@link MOST_TINY_PIECES}, pieces of a chunked body must be larger than this on average. */
 const TINY = 1024;
@@ -180,7 +181,7 @@ export class BodyReceiver {
 }
 
 function memoryFor(length: number, needed: number): number {
-  const believed = BELIEVED_TIMES * needed;
+  const believed = Math.max(LEAST_MEMORY, BELIEVED_TIMES * needed);
   return length <= believed ? length : Math.max(LEAST_MEMORY, Math.min(believed, Math.ceil(length / BELIEVED_TIMES)));
 }
 

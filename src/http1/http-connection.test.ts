@@ -74,6 +74,19 @@ describe('requests', () => {
     expect(tested.requests[0]!.body === body).toBe(true);
   });
 
+  it.each([600, 20_000, 65_535, 65_536, 65_537, 100_000])(
+    'have bodies of the length that was said, however little comes first: %i bytes',
+    (length) => {
+      const body = Array.from({ length }, (_, i) => String.fromCharCode(65 + (i % 26))).join('');
+      const tested = new TestedHttp1();
+      const bytes = post(body);
+      const begin = bytes.length - length;
+      tested.receive(bytes.slice(0, begin), bytes.slice(begin, begin + 1), bytes.slice(begin + 1) + post('z'));
+      expect(bodiesOf(tested).map((got) => got.length)).toEqual([length, 1]);
+      expect(tested.requests[0]!.body === body).toBe(true);
+    },
+  );
+
   it.each([
     ['of known length', [post('x'.repeat(21))]],
     ['of chunks', [CHUNKED + '14\r\n' + 'x'.repeat(20), '\r\n1\r\nx\r\n0\r\n\r\n']],
@@ -239,6 +252,13 @@ describe('a client that asks faster than it takes answers', () => {
     connection.drained();
     expect(tested.turn().requests.length).toBe(3);
     expect(connection.wantsInput).toBe(true);
+  });
+
+  it('is read again as soon as all its requests are answered, though nothing else happens then', () => {
+    const tested = new TestedHttp1().receive(GET.repeat(16) + post('x'.repeat(20_000)));
+    expect(tested.requests.length).toBe(16);
+    for (const one of tested.requests.slice()) one.respond('y'.repeat(15_500));
+    expect(tested.turn().requests.length).toBe(17);
   });
 
   it('holds back who sends more, until there is room again or it is gone', async () => {

@@ -351,7 +351,8 @@ export class HttpConnection implements ExchangeConnection {
   get #isHeld(): boolean {
     // A request that has begun is read to its end: it could not be answered otherwise.
     const isFull = this.#unanswered >= this.#mostUnanswered && this.#body.exchange === undefined;
-    return isFull || this.unreadBytes > MAX_UNSENT_BYTES;
+    // What is held back does not count: when the client has taken its answers, nothing else would have it read.
+    return isFull || this.#unsentBytes + this.#queuedBytes > MAX_UNSENT_BYTES;
   }
 
   /** Answers that were given at once, to many requests of one read, may only have to be written. */
