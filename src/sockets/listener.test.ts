@@ -1,7 +1,8 @@
-// A port with TLS and clients that are gone before it has looked at them. They are of another thread, so that this one does not run
+// Ports, and clients that come, or are gone, before they were looked at. They are of another thread, so that this one does not run
 // meanwhile.
 
 import { once } from 'node:events';
+import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
 import { connect } from 'node:tls';
 import { Worker } from 'node:worker_threads';
@@ -13,6 +14,7 @@ import { type Admission, ConnectionLimit, type LimitedConnection } from './conne
 import { type ListenedConnection, Listener } from './listener.js';
 import type { ByteSink } from './socket-reader.js';
 
+const SOMAXCONN = '/proc/sys/net/core/somaxconn';
 const ADDRESS = '127.0.0.1';
 const ignore = () => undefined;
 
@@ -105,6 +107,34 @@ it('keeps no place for clients that were reset before it has seen them', async (
   await vi.waitFor(() => expect(opened).toHaveLength(1), WAIT_MILLISECONDS);
   client.destroy();
   await vi.waitFor(() => expect(limit.held.size).toBe(0), WAIT_MILLISECONDS);
+});
+
+const CLIENTS = 1000;
+const systemAllows = existsSync(SOMAXCONN) && Number(readFileSync(SOMAXCONN)) > CLIENTS;
+
+it.runIf(systemAllows)('takes a thousand clients that connect while its thread is busy', async () => {
+  const opened: ListenedConnection[] = [];
+  const listener = new Listener({
+    connect(read) {
+      const one = connection(read);
+      opened.push(one);
+      return one;
+    },
+  });
+  cleanup.push(() => listener.close(0));
+  const port = await listener.listen(ADDRESS, 0);
+  await meanwhile(
+    `let connected = 0;
+    const late = setTimeout(() => { over(); throw new Error(\`\${connected} of ${CLIENTS} are connected\`); }, 10_000);
+    for (let i = 0; i < ${CLIENTS}; i++) connect(port, '127.0.0.1', () => {
+      if (++connected < ${CLIENTS}) return;
+      clearTimeout(late);
+      over();
+      process.exit();
+    });`,
+    port,
+  );
+  await vi.waitFor(() => expect(opened).toHaveLength(CLIENTS), WAIT_MILLISECONDS);
 });
 
 /** Holds back the last bytes of the handshake until the other thread stands still. */

@@ -13,6 +13,8 @@ import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from '.
 import { removeDeadSocket } from './unix-socket.js';
 import { WriteTurn } from './write-turn.js';
 
+/** Clients that may connect while this thread is busy; the system has a limit too. Beyond it, they try again after a second. */
+const BACKLOG = 4096;
 /** How exact the timeouts of connections are. */
 const TICK_MILLISECONDS = 500;
 
@@ -141,7 +143,7 @@ export class Listener {
   listen(address: string, port: number): Promise<number> {
     return new Promise((resolve, reject) => {
       this.#server.once('error', reject);
-      this.#server.listen(port, address, () => {
+      this.#server.listen({ port, host: address, backlog: BACKLOG }, () => {
         this.#server.off('error', reject);
         this.#server.on('error', (error: Error) => this.#options.onError?.(error));
         // After a standstill, the timers come before the bytes.
