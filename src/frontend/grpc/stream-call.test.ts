@@ -2,6 +2,7 @@ import { promisify } from 'node:util';
 import { deflateSync, gunzip, gunzipSync, gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 
+import { READING, standStill } from '../../../test/support/standstill.js';
 import { StreamClient, type StreamClientOptions } from '../../../test/support/stream-client.js';
 import { TritonError } from '../../errors.js';
 import { frameMessage } from '../../protocol/grpc/message-frame.js';
@@ -9,6 +10,7 @@ import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js
 
 afterEach(() => {
   vi.useRealTimers();
+  vi.restoreAllMocks();
 });
 
 /** A stream whose events are kept, and whose server side a test drives. */
@@ -221,8 +223,19 @@ describe('a stream that comes while the server stops', () => {
     client.listener.drainAfterFirst();
     vi.advanceTimersByTime(999);
     expect(events).toEqual([]);
-    vi.advanceTimersByTime(1);
+    vi.advanceTimersByTime(1 + READING);
     expect(events).toEqual(['drain']);
+  });
+
+  it('is waited for anew after a standstill of the server', () => {
+    vi.useFakeTimers();
+    const { client, events } = begin();
+    client.listener.drainAfterFirst();
+    standStill(60_000);
+    vi.advanceTimersByTime(1000 + READING);
+    expect(events).toEqual([]);
+    client.send(text('a'));
+    expect(events).toEqual(['a', 'drain']);
   });
 
   it('may end before', () => {

@@ -2,6 +2,7 @@
 // answers. The client has to wait while the method asks for that.
 
 import { TritonError } from '../../errors.js';
+import { ServedTimer } from '../../pacing/served-timer.js';
 import { GRPC_STATUS, STATUS_OF_CODE, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 import {
   chooseCompression,
@@ -94,7 +95,7 @@ export class StreamCall implements CallListener, AnswerStream {
   #resting = false;
   #ended = false;
   /** Timer for the first message of a stream that came while the server was stopping. */
-  #patience: NodeJS.Timeout | undefined;
+  #patience: ServedTimer | undefined;
 
   constructor(call: GrpcCall, method: StreamMethod, options: StreamCallOptions) {
     this.head = call.head;
@@ -172,14 +173,14 @@ export class StreamCall implements CallListener, AnswerStream {
 
   /** The server stops. */
   drain(): void {
-    clearTimeout(this.#patience);
+    this.#patience?.clear();
     this.#patience = undefined;
     if (!this.#ended) this.#handler.drain();
   }
 
   /** The server stopped before the stream came: its first message is served. */
   drainAfterFirst(): void {
-    this.#patience = setTimeout(() => this.drain(), PATIENCE_MILLISECONDS).unref();
+    this.#patience = new ServedTimer(() => this.drain(), PATIENCE_MILLISECONDS, { renewals: 1 });
   }
 
   send(frame: readonly Uint8Array[], memory?: ArrayBuffer): void | Promise<void> {
@@ -314,7 +315,7 @@ export class StreamCall implements CallListener, AnswerStream {
     this.#ended = true;
     this.#frames.close();
     this.#deadline?.clear();
-    clearTimeout(this.#patience);
+    this.#patience?.clear();
     this.#options.onEnd(this);
   }
 
