@@ -109,10 +109,17 @@ it('keeps no place for clients that were reset before it has seen them', async (
   await vi.waitFor(() => expect(limit.held.size).toBe(0), WAIT_MILLISECONDS);
 });
 
-const CLIENTS = 1000;
-const systemAllows = existsSync(SOMAXCONN) && Number(readFileSync(SOMAXCONN)) > CLIENTS;
+/** More than Node lets wait by itself. */
+const CLIENTS = 600;
 
-it.runIf(systemAllows)('takes a thousand clients that connect while its thread is busy', async () => {
+function systemAllows(): boolean {
+  if (!existsSync(SOMAXCONN)) return false;
+  const [, files] = /^Max open files +(\d+|unlimited)/m.exec(readFileSync('/proc/self/limits', 'utf8'))!;
+  // Both ends of each connection are in this process.
+  return Number(readFileSync(SOMAXCONN)) > CLIENTS && !(Number(files) < 4 * CLIENTS);
+}
+
+it.runIf(systemAllows())('takes hundreds of clients that connect while its thread is busy', async () => {
   const opened: ListenedConnection[] = [];
   const listener = new Listener({
     connect(read) {
