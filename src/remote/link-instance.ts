@@ -13,6 +13,7 @@ import {
   type ToInstance,
 } from '../link/messages.js';
 import { expectArray } from '../link/stream/check-values.js';
+import { malformed } from '../link/stream/plain-values.js';
 import type { InstancePort } from '../server/control-messages.js';
 import type { DirectOptions } from './link-connection.js';
 import { sendToServer } from './send-to-server.js';
@@ -66,7 +67,9 @@ export class LinkInstance {
 
   /** Hands on a message of the server. Throws INVALID_ARG for any other value. */
   receive(value: unknown): void {
-    const message = expectArray(value, 'a message') as unknown as ToHost;
+    const message = expectArray(value, 'a message') as unknown as ToHost | DirectMessage;
+    // A callable runs the module. Only this process chooses what runs in it.
+    if (message[0] === DIRECT) throw malformed('it names a module');
     this.#port.post(message, memoryOf(message));
   }
 
