@@ -177,3 +177,17 @@ it('answers the pings of a link', () => {
   expect(stream.sent).toEqual([{ kind: 'pong' }]);
   link.end();
 });
+
+it('closes the channel of an instance whose end comes in one read with the message that opens it', async () => {
+  const { link, stream } = linked();
+  const { number, instances } = link.open({ link, model: 1, instances: 1 });
+  const opened = instances.then(([instance]) => link.channel(instance!.channel, CONFIG));
+  link.message(bytesOf(0, { kind: 'opened', opening: number, instances: [{ channel: 2, hasThread: true }] }));
+  link.message(bytesOf(0, { kind: 'ended', channel: 2 }));
+  const channel = await opened;
+  const closed = new Promise<void>((resolve) => channel.onClose(resolve));
+  await closed;
+  channel.post(MESSAGE);
+  expect(stream.sent).toEqual([{ kind: 'open', model: 1, opening: number }]);
+  link.end();
+});

@@ -191,13 +191,19 @@ export class RemoteLink implements BinderLink, StreamHandler {
       }
       case 'ended': {
         const number = expectWhole(message.channel, 'a channel');
-        const channel = this.#channels.get(number);
-        this.#forget(number);
-        return channel?.closed();
+        // The message before may open the channel, which then is there only after all that came with it was read.
+        if (!this.#channels.has(number)) setImmediate(() => this.#ended(number));
+        return this.#ended(number);
       }
       default:
         throw invalidArg(`a link's message is of kind ${String(message.kind)}`);
     }
+  }
+
+  #ended(number: number): void {
+    const channel = this.#channels.get(number);
+    this.#forget(number);
+    channel?.closed();
   }
 
   async #bind({ model, declared, instances }: BinderMessage & { kind: 'bind' }): Promise<void> {
