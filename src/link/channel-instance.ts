@@ -200,6 +200,11 @@ export class ChannelInstance implements ModelInstance {
     running.done(sameError(running.count, TritonError.from(thrown)), NO_TIMES);
   }
 
+  /** Whether either end has closed the channel. */
+  get isClosed(): boolean {
+    return this.#closed;
+  }
+
   endSequence(serial: number, reason: SequenceEndReason): void {
     if (this.#closed) return;
     // The sequence's batches must go first.

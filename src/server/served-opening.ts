@@ -8,6 +8,8 @@ import type { ModelCaller } from '../model/model-calls.js';
 /** An instance that can be closed, or be lost. */
 export interface ClosableInstance extends ModelInstance {
   close?(): void;
+  /** Whether it is gone already. Default: false. */
+  readonly isClosed?: boolean;
   /** Called when the instance is gone. */
   onClosed?: (() => void) | undefined;
   /** Makes the calls of other models for the instance's callable. */
@@ -59,7 +61,8 @@ export class ServedOpening implements Opening {
     opened.onLeave = (instance) => {
       if (this.#instances.delete(instance)) this.#listener?.ended(instance);
     };
-    for (const instance of opened.instances) this.#add(instance);
+    // One may be gone before the others were there.
+    for (const instance of opened.instances) if (instance.isClosed !== true) this.#add(instance);
   }
 
   get instances(): readonly ClosableInstance[] {
@@ -95,8 +98,9 @@ export class ServedOpening implements Opening {
     for (const instance of instances) instance.close?.();
   }
 
-  /** Returns false for an instance that comes while the opening closes. */
+  /** Returns false for an instance that is gone already, or comes while the opening closes. */
   #comes(instance: ClosableInstance): boolean {
+    if (instance.isClosed === true) return false;
     if (this.#life.state !== 'open' || this.#surroundings.isEnding) {
       instance.close?.();
       return false;

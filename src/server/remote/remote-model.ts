@@ -1,6 +1,7 @@
 // A model that other processes have bound: the source of its instances for the server. Each load opens instances at every
 // process that has bound the model, and processes may come and go while it is loaded.
 
+import { INTERRUPTIONS } from '../../core/refusals.js';
 import { TritonError } from '../../errors.js';
 import { ChannelInstance } from '../../link/channel-instance.js';
 import type { LinkedInstance, ServerMessage } from '../../link/stream/link-messages.js';
@@ -61,9 +62,9 @@ export class RemoteModel implements InstanceSource {
     this.#openings.add(opening);
     const opened = await Promise.allSettled(Array.from(this.binders, (binder) => opening.begin(binder)));
     const failed = opened.find((result) => result.status === 'rejected');
-    if (failed === undefined || opening.instances.length > 0) return opening;
+    if (opening.instances.some(({ isClosed }) => isClosed !== true)) return opening;
     await opening.close();
-    throw failed.reason;
+    throw failed?.reason ?? new TritonError('UNAVAILABLE', INTERRUPTIONS.ended);
   }
 
   onReady(isReady: boolean): void {
