@@ -51,6 +51,8 @@ export interface RemoteChannelOptions {
 }
 
 export class RemoteChannel implements InstanceChannel {
+  /** Whether the callable's end is closed. What it had sent before may still come. */
+  isEnding = false;
   readonly #options: RemoteChannelOptions;
   readonly #running = new Map<number, Running>();
   readonly #calls = new Set<number>();

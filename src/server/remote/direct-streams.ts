@@ -8,7 +8,10 @@ import { ServedTimer } from '../../pacing/served-timer.js';
 import { DirectStream } from './direct-stream.js';
 
 const MOST_STREAMS = 10_000;
-/** The end of a channel must follow the end of its stream this soon. Otherwise the callable's connection is lost. */
+/**
+ * The end of a channel and that of its stream must follow each other this soon. A channel that stays open without its stream has
+ * lost the callable's connection.
+ */
 const ENDED_MILLISECONDS = 5000;
 /**
  * Between two empty messages to a callable: proxies end what is idle, and a callable that blocks its thread cannot ping.
@@ -26,8 +29,12 @@ export interface DirectLink {
 
 interface Direct {
   readonly stream: DirectStream;
-  /** Runs from the stream's end to the end of its channel. */
-  ended: ServedTimer | undefined;
+  /** Whether the stream has ended. */
+  isOver: boolean;
+  /** Runs from the end of either the stream or its channel to the end of the other. */
+  limit: ServedTimer | undefined;
+  /** Called when the stream has ended after its channel. */
+  afterLast: (() => void) | undefined;
 }
 
 export class DirectStreams {
@@ -43,7 +50,7 @@ export class DirectStreams {
   /** Those that have not ended. */
   get living(): number {
     let count = 0;
-    for (const { ended } of this.#directs.values()) if (ended === undefined) count++;
+    for (const { isOver } of this.#directs.values()) if (!isOver) count++;
     return count;
   }
 
@@ -62,7 +69,9 @@ export class DirectStreams {
         onMessage: (bytes) => this.#receive(channel, direct, bytes),
         onEnded: () => this.#ended(channel, direct),
       }),
-      ended: undefined,
+      isOver: false,
+      limit: undefined,
+      afterLast: undefined,
     };
     this.#directs.set(channel, direct);
     // Says that it is taken.
@@ -75,8 +84,16 @@ export class DirectStreams {
   close(channel: number): void {
     const direct = this.#directs.get(channel);
     this.#directs.delete(channel);
-    direct?.ended?.clear();
+    direct?.limit?.clear();
     direct?.stream.close();
+  }
+
+  /** The callable's end of a channel is closed. Calls back when all has come that it had sent. */
+  afterLast(channel: number, callback: () => void): void {
+    const direct = this.#directs.get(channel);
+    if (direct === undefined || direct.isOver) return callback();
+    direct.afterLast = callback;
+    direct.limit ??= new ServedTimer(callback, ENDED_MILLISECONDS);
   }
 
   /** The link is over. */
@@ -105,7 +122,9 @@ export class DirectStreams {
 
   #ended(channel: number, direct: Direct): void {
     if (!this.#link.isOpen(channel)) return void this.#directs.delete(channel);
+    direct.isOver = true;
+    if (direct.afterLast !== undefined) return direct.afterLast();
     const lost = new TritonError('UNAVAILABLE', 'the connection of a callable is lost');
-    direct.ended = new ServedTimer(() => this.#link.end(lost), ENDED_MILLISECONDS);
+    direct.limit = new ServedTimer(() => this.#link.end(lost), ENDED_MILLISECONDS);
   }
 }

@@ -133,9 +133,10 @@ describe("a callable's own connection", () => {
   it('ends with its channel, whichever end closes it', () => {
     for (const close of [
       ({ open }: ReturnType<typeof linked>) => open().channel.close(),
-      ({ open, link }: ReturnType<typeof linked>) => {
+      ({ open, link, direct }: ReturnType<typeof linked>) => {
         open();
         link.message(bytesOf(0, { kind: 'ended', channel: 1 }));
+        direct.halfClosed();
       },
       ({ open, link }: ReturnType<typeof linked>) => {
         open();
@@ -147,6 +148,32 @@ describe("a callable's own connection", () => {
       expect(all.own.end).toBe('finished');
       expect(all.link.connections).toBe(1);
     }
+  });
+
+  it('brings what a callable had sent before its end, though the link tells of that end first', async () => {
+    const { stream, link, own, direct, open, closed } = linked();
+    const { channel, received } = open();
+    link.message(bytesOf(0, { kind: 'ended', channel: 1 }));
+    expect([channel.isEnding, channel.isClosed, link.connections]).toEqual([true, false, 2]);
+    direct.message(bytesOf(1, [CANCEL_CALL, 3]));
+    expect(received).toEqual([[CANCEL_CALL, 3]]);
+    direct.cancel();
+    await Promise.resolve();
+    expect(closed).toHaveBeenCalledOnce();
+    expect([own.end, link.connections]).toEqual(['open', 1]);
+    vi.advanceTimersByTime(60_000);
+    expect(stream.end).toBe('open');
+  });
+
+  it('holds up the end of its channel for five seconds at most', async () => {
+    const { stream, link, own, open, closed } = linked();
+    open();
+    link.message(bytesOf(0, { kind: 'ended', channel: 1 }));
+    await vi.advanceTimersByTimeAsync(4900);
+    expect(closed).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(closed).toHaveBeenCalledOnce();
+    expect([own.end, stream.end, link.connections]).toEqual(['finished', 'open', 1]);
   });
 
   it('may end before its channel does', () => {

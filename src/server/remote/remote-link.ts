@@ -202,8 +202,13 @@ export class RemoteLink implements BinderLink, StreamHandler {
 
   #ended(number: number): void {
     const channel = this.#channels.get(number);
-    this.#forget(number);
-    channel?.closed();
+    if (channel === undefined) return this.#forget(number);
+    channel.isEnding = true;
+    // The two connections may bring this and the callable's last messages in any order.
+    this.#directs.afterLast(number, () => {
+      this.#forget(number);
+      channel.closed();
+    });
   }
 
   async #bind({ model, declared, instances }: BinderMessage & { kind: 'bind' }): Promise<void> {

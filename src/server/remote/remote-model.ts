@@ -159,7 +159,8 @@ class RemoteOpening implements OpenedInstances {
   attached(binder: Binder, number: number, instance: LinkedInstance): void {
     const part = this.#parts.get(binder);
     if (part?.number !== number) return;
-    for (const [known, channel] of part.instances) if (channel.isClosed) part.instances.delete(known);
+    for (const [known, { isClosed, isEnding }] of part.instances)
+      if (isClosed || isEnding) part.instances.delete(known);
     if (part.instances.size >= binder.instances) throw new TritonError('INVALID_ARG', 'more instances than were bound');
     this.onRestart(this.#instanceAt(binder, part, instance));
   }
