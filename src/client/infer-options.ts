@@ -2,6 +2,7 @@
 
 import { TritonError } from '../errors.js';
 import { checkMembers, expectBoolean, expectAtLeast, expectInteger } from '../checks/check.js';
+import { isParameter, MAX_UINT64 } from '../model/is-parameter.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestSequence } from '../model/request-sequence.js';
 import { SEQUENCE_PARAMETERS, SequenceFields } from '../protocol/sequence-parameters.js';
@@ -136,20 +137,13 @@ function checkClasses(classes: unknown): ReadonlyMap<string, number> | undefined
 
 const MAX_INT32 = 2 ** 31 - 1;
 
-const MIN_INT64 = -(2n ** 63n);
-const MAX_UINT64 = 2n ** 64n - 1n;
-
 function checkParameters(parameters: unknown): Parameters | undefined {
   if (parameters === undefined) return undefined;
   checkRecord(parameters, 'parameters');
   for (const [name, value] of Object.entries(parameters as object)) {
     if (name === 'binary_data_output')
       throw new TritonError('INVALID_ARG', `parameter '${name}' is set by the client itself`);
-    const fits =
-      typeof value === 'bigint'
-        ? value >= MIN_INT64 && value <= MAX_UINT64
-        : ['string', 'boolean', 'number'].includes(typeof value);
-    if (fits) continue;
+    if (isParameter(value)) continue;
     const got = typeof value === 'bigint' ? String(value) : describe(value);
     throw new TritonError(
       'INVALID_ARG',

@@ -15,6 +15,7 @@ import { logFailure } from '../model/log-failure.js';
 import type { Logger } from '../observability/logger.js';
 import { withLostObject } from '../model/lost-object.js';
 import type { ModelCaller } from '../model/model-calls.js';
+import { isParameter } from '../model/is-parameter.js';
 import type { Parameters } from '../model/parameters.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import type { SequenceEndReason } from '../model/sequence-batching.js';
@@ -341,9 +342,12 @@ function cancellation(
 
 function checkParameters(parameters: Parameters | undefined, model: string): void {
   for (const [name, value] of Object.entries(parameters ?? {})) {
-    if (!['string', 'boolean', 'number', 'bigint'].includes(typeof value)) {
-      const message = `model '${model}' gave a response parameter '${name}' that is a ${typeof value}, expected a string, boolean or number`;
-      throw new TritonError('INTERNAL', message);
-    }
+    if (isParameter(value)) continue;
+    const [got, expected] =
+      typeof value === 'bigint'
+        ? [value, 'an integer of 64 bits']
+        : [`a ${typeof value}`, 'a string, boolean or number'];
+    const message = `model '${model}' gave a response parameter '${name}' that is ${got}, expected ${expected}`;
+    throw new TritonError('INTERNAL', message);
   }
 }

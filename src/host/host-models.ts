@@ -1,7 +1,7 @@
 // Gives a callable the server's other models: `context.models.Name.infer(…)`.
 
 import { invalidArg, TritonError } from '../errors.js';
-import { checkMembers, expectAtLeast, expectInteger, expectObject } from '../checks/check.js';
+import { checkMembers, expectAtLeast, expectInteger, expectObject, expectString, textOf } from '../checks/check.js';
 import type { InferTensor } from '../model/exchange.js';
 import { isInputList } from '../model/input-list.js';
 import type {
@@ -12,6 +12,8 @@ import type {
   ModelCaller,
   ModelCallOptions,
 } from '../model/model-calls.js';
+import { isParameter } from '../model/is-parameter.js';
+import type { Parameters } from '../model/parameters.js';
 import { foreignTensor } from '../model/tensor-from-value.js';
 import type { Urgency } from '../model/urgency.js';
 import type { TraceContext } from '../observability/traces.js';
@@ -148,9 +150,9 @@ function readCall(modelName: string, { inputs, options, batch }: Asked): ModelCa
   return {
     modelName,
     modelVersion: options.modelVersion === undefined ? '' : String(options.modelVersion),
-    parameters: options.parameters,
+    parameters: checkedParameters(options.parameters, where),
     inputs: tensors,
-    outputs: options.outputs ?? ALL,
+    outputs: checkedOutputs(options.outputs, where),
     priority: expectInteger(options.priority ?? batch.urgency.priority, 0, MAX_UINT32, `priority of ${where}`),
     timeoutMicroseconds: expectAtLeast(
       options.timeoutMicroseconds ?? batch.urgency.timeoutMicroseconds,
@@ -160,6 +162,24 @@ function readCall(modelName: string, { inputs, options, batch }: Asked): ModelCa
     callers: batch.callers,
     traceContext: batch.traceContext?.(),
   };
+}
+
+function checkedParameters(parameters: Parameters | undefined, where: string): Parameters | undefined {
+  if (parameters === undefined) return undefined;
+  expectObject(parameters, `parameters of ${where}`);
+  for (const [name, value] of Object.entries<unknown>(parameters)) {
+    if (!isParameter(value))
+      throw invalidArg(
+        `parameter '${name}' of ${where} must be a string, a boolean, a number or a bigint of 64 bits, got ${textOf(value)}`,
+      );
+  }
+  return parameters;
+}
+
+function checkedOutputs(names: readonly string[] = ALL, where: string): readonly string[] {
+  if (!Array.isArray(names)) throw invalidArg(`outputs of ${where} must be a list of names, got ${textOf(names)}`);
+  for (const name of names) expectString(name, `a name in outputs of ${where}`);
+  return names;
 }
 
 /** A copy, because the caller may go on changing its tensor. */

@@ -6,7 +6,15 @@ import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 
-import { batch, defineModel, RemoteTriton, Triton, type TritonConfig } from 'tstriton';
+import {
+  batch,
+  type Callable,
+  defineModel,
+  InferenceResponse,
+  RemoteTriton,
+  Triton,
+  type TritonConfig,
+} from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
 import { answerGrpc, failGrpc } from '../support/fake-servers.js';
@@ -57,6 +65,54 @@ async function index(http: string): Promise<unknown> {
     await fetch(`${http}/v2/repository/index`, { method: 'POST', headers: { 'triton-access-token': 't' } })
   ).json();
 }
+
+describe('what a callable gives that no message can carry', () => {
+  const faulty = defineModel({
+    modelName: 'Faulty',
+    inputs: { x: { dtype: 'int32', shape: [1] } },
+    outputs: { y: { dtype: 'int32', shape: [1] } },
+    strict: true,
+  });
+
+  it.each<[string, Callable, string]>([
+    [
+      'an integer of more than 64 bits in an answer',
+      ([request]) => [new InferenceResponse({ y: request!.inputs['x']! }, { parameters: { long: 10n ** 25n } })],
+      "model 'Faulty' gave a response parameter 'long' that is 10000000000000000000000000, expected",
+    ],
+    [
+      'a parameter of a call that is no value',
+      async (_, { models }) => [
+        { y: (await models['Double']!.infer({}, { parameters: { deep: {} as never } }))['y']! },
+      ],
+      "parameter 'deep' of a call of model 'Double' must be a string, a boolean, a number or a bigint of 64 bits, got ",
+    ],
+    [
+      'an output of a call that is no name',
+      async (_, { models }) => [{ y: (await models['Double']!.infer({}, { outputs: [7 as never] }))['y']! }],
+      "a name in outputs of a call of model 'Double' must be a string, got 7",
+    ],
+  ])('fails its own request, and not the link: %s', async (_, inferFunc, message) => {
+    await using server = await startServer(() => undefined, REMOTE);
+    const errors: string[] = [];
+    const logger = { ...SILENT, error: (text: string) => void errors.push(text) };
+    await using remote = await connectRemote(
+      server,
+      (process) => {
+        bindDouble(process);
+        process.bind({ ...faulty, inferFunc } as never);
+      },
+      { logger },
+    );
+    await using client = new ModelClient(server.http, faulty);
+    await expect(client.inferSample({ x: Int32Array.of(1) })).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: expect.stringContaining(message),
+    });
+    expect(errors.filter((text) => text.includes('the link to'))).toEqual([]);
+    expect(remote.isReady).toBe(true);
+  });
+});
 
 describe.each([{ serverThread: true }, { serverThread: false }])('a model of another process with %o', (thread) => {
   const config = { ...thread, ...REMOTE, accessToken: 't' };
