@@ -55,7 +55,7 @@ class DirectConnection implements DirectWay {
       send: (value) => this.#call.send(this.#channel, value),
       // Not within the call that posts.
       answer: (refusal) => queueMicrotask(() => this.#listeners.onMessage(refusal)),
-      giveUp: () => this.#call.abort(new TritonError('INTERNAL', 'an answer of a stream cannot be sent')),
+      giveUp: (reason) => this.#call.abort(new TritonError('INTERNAL', reason)),
     });
   }
 

@@ -31,7 +31,7 @@ export interface LinkInstanceOptions {
   readonly send: (message: ToInstance) => void;
   /** Called when the callable's end is gone. */
   readonly onClosed: () => void;
-  /** Called with the reason when the callable's own connection was lost, though the callable is there. */
+  /** Called with the reason when the callable's messages do not reach the server any more, though the callable is there. */
   readonly onLost: (reason: string | undefined) => void;
 }
 
@@ -90,7 +90,8 @@ export class LinkInstance {
       now: () => this.#port.now(),
       send: this.#options.send,
       answer: (refusal) => this.#port.post(refusal),
-      giveUp: () => this.close(),
+      // The next link opens the instance anew.
+      giveUp: (reason) => this.#options.onLost(reason),
     });
   }
 

@@ -20,8 +20,8 @@ export interface ServerSender {
   send(message: ToInstance): void;
   /** Answers the callable in the server's place. */
   answer(message: CalledMessage): void;
-  /** Ends the channel: without a message that cannot be sent the others mean nothing. */
-  giveUp(): void;
+  /** Ends the link: without a message that cannot be sent the others of the channel mean nothing. */
+  giveUp(reason: string): void;
 }
 
 /** Sends a message. Of one that cannot be sent, the server or the callable gets to know the reason. */
@@ -53,7 +53,7 @@ function cannotSend(message: ToInstance, error: SentError, sender: ServerSender)
     case CALL:
       return sender.answer(refusal(message, error));
     default:
-      sender.giveUp();
+      sender.giveUp(`an answer of a stream cannot be sent: ${error[1]}`);
   }
 }
 

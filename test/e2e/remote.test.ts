@@ -12,6 +12,8 @@ import {
   defineModel,
   InferenceResponse,
   RemoteTriton,
+  stream,
+  type Tensor,
   Triton,
   type TritonConfig,
 } from 'tstriton';
@@ -284,6 +286,46 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model of ano
     );
     expect(await ask(1)).toBe(MIB);
     expect(links).toBe(1);
+  });
+
+  it.each([
+    ['a connection of its own', 0],
+    ['no connection of its own', 64],
+  ])('answers on after an answer of a stream that is too large, with %s', async (_, others) => {
+    const MIB = 2 ** 20;
+    await using server = await startServer(() => undefined, { ...config, maxInflightBytes: 16 * MIB });
+    const bytes = defineModel({
+      modelName: 'Bytes',
+      inputs: { mebibytes: { dtype: 'int32', shape: [1] } },
+      outputs: { y: { dtype: 'uint8', shape: [-1] } },
+      config: { decoupled: true, batching: false },
+    });
+    const errors: string[] = [];
+    const bind = (remote: RemoteTriton) => {
+      // Only so many callables of a process have connections of their own.
+      const more = Array.from({ length: others }, () => batch(({ x }: { readonly x: Tensor<'int32'> }) => ({ y: x })));
+      if (more.length > 0) remote.bind({ ...double, inferFunc: more });
+      remote.bind({
+        ...bytes,
+        inferFunc: stream(async function* ({ mebibytes }) {
+          yield { y: new Uint8Array(mebibytes.data[0]! * MIB) };
+        }),
+      });
+    };
+    const logger = { ...SILENT, error: (text: string) => void errors.push(text) };
+    await using _remote = await connectRemote(server, bind, { logger });
+    await using client = new ModelClient(server.grpc, bytes, { retry: false });
+    const ask = async (mebibytes: number) => {
+      let sum = 0;
+      for await (const { y } of client.streamSample({ mebibytes: Int32Array.of(mebibytes) })) sum += y!.data.length;
+      return sum;
+    };
+    expect(await ask(1)).toBe(MIB);
+    await expect(ask(65)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect.poll(() => ask(1).catch(String), { timeout: 8000 }).toBe(MIB);
+    expect(errors.join()).toMatch(
+      /an answer of a stream cannot be sent: a message of \d+ bytes is too large for a link/,
+    );
   });
 
   it('is bound also after the connection was made', async () => {
