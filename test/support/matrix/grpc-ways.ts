@@ -116,15 +116,19 @@ class SharedStream {
   readonly #waiting = new Map<string, Waiting>();
   readonly #violated: (what: string) => void;
   #isCancelled = false;
+  #losesAnswers = false;
 
   constructor(call: ClientDuplexStream<Message, Message>, violated: (what: string) => void) {
     this.#call = call;
     this.#violated = violated;
     call.removeAllListeners('data');
     call.on('data', (message: unknown) => this.#came(message as StreamMessage));
-    // The status may overtake answers that a slow reader has not taken.
+    // The status may overtake answers that a slow reader has not taken. Unless it is OK, grpc-js then throws them away.
     let status = '';
-    call.on('status', ({ code, details }) => (status = `${code} ${details}`));
+    call.on('status', ({ code, details }) => {
+      status = `${code} ${details}`;
+      if (call.isPaused()) this.#losesAnswers = true;
+    });
     call.on('end', () => this.#ended(`the stream ended: ${status}`));
   }
 
@@ -179,6 +183,7 @@ class SharedStream {
     this.isOver = true;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(this.#isCancelled ? new GivenUp(why) : new Error(why));
+    const isOurs = this.#isCancelled || this.#losesAnswers;
+    for (const { reject } of waiting) reject(isOurs ? new GivenUp(why) : new Error(why));
   }
 }
