@@ -20,7 +20,7 @@ import type { ByteShare } from '../sockets/byte-budget.js';
 import type { BlockPool, Output } from '../sockets/output.js';
 import { PingBook } from './ping-book.js';
 import { Sender } from './sender.js';
-import { Stopwatch } from './stopwatch.js';
+import { Stopwatch } from '../sockets/stopwatch.js';
 import { StreamLifecycle, type StreamsConnection } from './stream-lifecycle.js';
 import { StreamTable } from './stream-table.js';
 import type { Role } from './connection-options.js';

@@ -6,7 +6,7 @@ import { FRAME, MAX_STREAM_ID, readUint31, readUint32, writeUint32 } from './fra
 import { ERROR_CODE, nameOfErrorCode, type ErrorCodeName } from './http2-error.js';
 import type { PingBook } from './ping-book.js';
 import type { Sender } from './sender.js';
-import { Stopwatch } from './stopwatch.js';
+import { Stopwatch } from '../sockets/stopwatch.js';
 import type { Goaway } from './connection-listener.js';
 
 const GOAWAY_BYTES = 8;

@@ -6,7 +6,7 @@ import { CLIENT_PREFACE, DEFAULT_WINDOW, FLAG, FRAME } from './frame.js';
 import { Http2Error } from './http2-error.js';
 import type { Sender } from './sender.js';
 import { encodeSettings, INITIAL_SETTINGS, readSettings, SETTING, type Settings } from './settings.js';
-import { Stopwatch } from './stopwatch.js';
+import { Stopwatch } from '../sockets/stopwatch.js';
 import type { Role } from './connection-options.js';
 
 const PREFACE = Buffer.from(CLIENT_PREFACE);

@@ -64,6 +64,31 @@ function withLength(data: Buffer): readonly Buffer[] {
   return [length, data];
 }
 
+/** A server whose clock the test moves, with a client that has sent the beginning of its preface. */
+async function startSilent(options: Parameters<typeof startEcho>[0] = {}) {
+  const clock = stoppedClock();
+  onTestFinished(() => clock.goOn());
+  const echo = await startEcho(options);
+  const client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
+  await expect.poll(() => echo.server.connections).toBe(1);
+  return {
+    clock,
+    client,
+    port: echo.port,
+    /** The client sends the rest, and a ping; gives its answer. */
+    speak() {
+      client.sendBytes(PREFACE.subarray(10));
+      const settings = [{ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK }];
+      client.send(...settings, { type: FRAME.PING, payload: Buffer.alloc(8) });
+      return client.frame(({ type, flags }) => type === FRAME.PING && flags === FLAG.ACK);
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      client[Symbol.dispose]();
+      await echo[Symbol.asyncDispose]();
+    },
+  };
+}
+
 interface NodeAnswer {
   readonly status: number | undefined;
   readonly trailers: string | undefined;
@@ -288,44 +313,26 @@ describe('our server', () => {
   });
 
   it('does not count against a client that it has stood still itself', async () => {
-    const clock = stoppedClock();
-    onTestFinished(() => clock.goOn());
-    await using echo = await startEcho();
-    using client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
-    await expect.poll(() => echo.server.connections).toBe(1);
-    await clock.standstill();
-    client.sendBytes(PREFACE.subarray(10));
-    const settings = [{ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK }];
-    client.send(...settings, { type: FRAME.PING, payload: Buffer.alloc(8) });
-    expect(await client.frame(({ type, flags }) => type === FRAME.PING && flags === FLAG.ACK)).toBeDefined();
+    await using tested = await startSilent();
+    await tested.clock.standstill();
+    expect(await tested.speak()).toBeDefined();
   });
 
   it('gives nobody the place of a client that was silent while it stood still itself', async () => {
-    const clock = stoppedClock();
-    onTestFinished(() => clock.goOn());
-    await using echo = await startEcho({ limit: new ConnectionLimit(1) });
-    using client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
-    await expect.poll(() => echo.server.connections).toBe(1);
-    await clock.standstill();
-    using other = connectTo(echo.port);
+    await using tested = await startSilent({ limit: new ConnectionLimit(1) });
+    await tested.clock.standstill();
+    using other = connectTo(tested.port);
     // It is refused.
     await other.closed;
-    client.sendBytes(PREFACE.subarray(10));
-    const settings = [{ type: FRAME.SETTINGS }, { type: FRAME.SETTINGS, flags: FLAG.ACK }];
-    client.send(...settings, { type: FRAME.PING, payload: Buffer.alloc(8) });
-    expect(await client.frame(({ type, flags }) => type === FRAME.PING && flags === FLAG.ACK)).toBeDefined();
+    expect(await tested.speak()).toBeDefined();
   });
 
   it('gives the place of a client that is silent for more than a second to another one', async () => {
-    const clock = stoppedClock();
-    onTestFinished(() => clock.goOn());
-    await using echo = await startEcho({ limit: new ConnectionLimit(1) });
-    using client = await RawHttp2.open(echo.port, PREFACE.subarray(0, 10));
-    await expect.poll(() => echo.server.connections).toBe(1);
-    await clock.pass(2);
-    using other = connectTo(echo.port);
+    await using tested = await startSilent({ limit: new ConnectionLimit(1) });
+    await tested.clock.pass(2);
+    using other = connectTo(tested.port);
     await other.call([]);
-    await client.closed();
+    expect(await tested.client.closed()).toBeUndefined();
   });
 
   it('drains: what was begun is answered, new connections are not taken, and it closes', async () => {

@@ -12,6 +12,7 @@ import type { ByteBudget, ByteShare, HeldRequest, ShareOwner } from '../sockets/
 import { type BlockPool, takenBytes } from '../sockets/output.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import { LEAST_PROGRESS, Standstill } from '../sockets/standstill.js';
+import { Stopwatch } from '../sockets/stopwatch.js';
 import type { StreamState } from './stream-state.js';
 import type { Role } from './connection-options.js';
 import type { Writing, WriteTurn } from '../sockets/write-turn.js';
@@ -47,9 +48,9 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
   readonly #reader = new Standstill(LEAST_PROGRESS);
   /** Milliseconds for which the peer has taken nothing of the data that waits for it. */
   #idle = 0;
-  #firstTick: number | undefined;
-  /** Milliseconds from the first tick to the last one. */
-  #age = 0;
+  readonly #silence = new Stopwatch();
+  /** Milliseconds for which the peer has sent no message, from the first on; 0 once it has. */
+  #silentFor = 0;
   #isReceiving = false;
   #isWaiting = false;
   #isEnding = false;
@@ -117,8 +118,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   /** To be called now and then, with milliseconds of any clock. */
   tick(now: number): void {
-    this.#firstTick ??= now;
-    this.#age = now - this.#firstTick;
+    this.#silentFor = this.#silence.look(now, !this.hasServed);
     const { connection, socket } = this;
     const { sender, unreadBytes } = connection;
     // Answers to pings go past data that no window lets out, so they do not count as its progress.
@@ -131,7 +131,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
 
   get idleFor(): number {
     // One that says nothing is idle from its beginning.
-    if (!this.hasServed) return this.#age;
+    if (!this.hasServed) return this.#silentFor;
     return this.connection.unreadBytes > 0 ? this.#idle : this.connection.idleFor;
   }
 

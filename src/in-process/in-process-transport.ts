@@ -51,7 +51,7 @@ export class InProcessTransport extends MessageTransport {
   }
 
   async #begin(
-    { method, chunks: frame, headers }: AskedMethod,
+    { method, chunks, headers }: AskedMethod,
     responses: InProcessResponses,
   ): Promise<InProcessCall | undefined> {
     const core = await this.#core();
@@ -64,9 +64,9 @@ export class InProcessTransport extends MessageTransport {
     const path = `${SERVICE}/${method}`;
     const served = methods.get(path);
     if (served === undefined) throw new TritonError('UNSUPPORTED', `${ADDRESS} has no method ${path}`);
-    const begun = new InProcessCall({ path, headers, frame }, responses);
+    const begun = new InProcessCall({ path, headers, frame: chunks }, responses);
     responses.begun(begun);
-    begun.begin(served, frame);
+    begun.begin(served, chunks);
     return begun;
   }
 }

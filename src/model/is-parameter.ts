@@ -1,6 +1,6 @@
 import type { Parameters } from './parameters.js';
 
-const MIN_INT64 = -(2n ** 63n);
+export const MIN_INT64 = -(2n ** 63n);
 export const MAX_UINT64 = 2n ** 64n - 1n;
 const TYPES: readonly string[] = ['string', 'boolean', 'number'];
 

@@ -10,6 +10,7 @@ import type { Admission, ConnectionLimit, LimitedConnection } from './connection
 import { BlockPool } from './output.js';
 import { ServedTime } from '../pacing/served-time.js';
 import { allocateReadMemory, readAccepted, readByEvents, type ByteSink } from './socket-reader.js';
+import { Stopwatch } from './stopwatch.js';
 import { removeDeadSocket } from './unix-socket.js';
 import { WriteTurn } from './write-turn.js';
 
@@ -363,7 +364,7 @@ class Handshake implements LimitedConnection {
   readonly admission: Admission;
   readonly hasServed = false;
   readonly #socket: Socket;
-  #firstTick: number | undefined;
+  readonly #time = new Stopwatch();
   idleFor = 0;
 
   constructor(socket: Socket, admission: Admission) {
@@ -376,8 +377,7 @@ class Handshake implements LimitedConnection {
   }
 
   tick(now: number): void {
-    this.#firstTick ??= now;
-    this.idleFor = now - this.#firstTick;
+    this.idleFor = this.#time.look(now, true);
   }
 
   giveUp(): void {

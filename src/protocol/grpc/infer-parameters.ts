@@ -2,6 +2,7 @@
 // the rules for parameters depend on it.
 
 import { invalidArg } from '../../errors.js';
+import { MAX_UINT64, MIN_INT64 } from '../../model/is-parameter.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { WireReader } from '../protobuf/wire-reader.js';
 import { FIXED64, LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
@@ -127,9 +128,7 @@ export function writeParameter(writer: WireWriter, tag: number, name: string, pa
   writer.closeMessage(entry);
 }
 
-const MIN_INT64 = -(2n ** 63n);
 const MAX_INT64 = 2n ** 63n - 1n;
-const MAX_UINT64 = 2n ** 64n - 1n;
 
 /** Throws INVALID_ARG for integers beyond 64 bits. */
 export function parameterValue(name: string, value: Parameters[string]): ParameterValue {

@@ -17,6 +17,11 @@ export class DirectStream implements StreamHandler {
   readonly #options: DirectStreamOptions;
   #isOver = false;
 
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   constructor(stream: AnswerStream, options: DirectStreamOptions) {
     this.#stream = stream;
     this.#options = options;

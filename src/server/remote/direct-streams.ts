@@ -29,8 +29,6 @@ export interface DirectLink {
 
 interface Direct {
   readonly stream: DirectStream;
-  /** Whether the stream has ended. */
-  isOver: boolean;
   /** Runs from the end of either the stream or its channel to the end of the other. */
   limit: ServedTimer | undefined;
   /** Called when the stream has ended after its channel. */
@@ -50,7 +48,7 @@ export class DirectStreams {
   /** Those that have not ended. */
   get living(): number {
     let count = 0;
-    for (const { isOver } of this.#directs.values()) if (!isOver) count++;
+    for (const { stream } of this.#directs.values()) if (!stream.isOver) count++;
     return count;
   }
 
@@ -69,7 +67,6 @@ export class DirectStreams {
         onMessage: (bytes) => this.#receive(channel, direct, bytes),
         onEnded: () => this.#ended(channel, direct),
       }),
-      isOver: false,
       limit: undefined,
       afterLast: undefined,
     };
@@ -91,7 +88,7 @@ export class DirectStreams {
   /** The callable's end of a channel is closed. Calls back when all has come that it had sent. */
   afterLast(channel: number, callback: () => void): void {
     const direct = this.#directs.get(channel);
-    if (direct === undefined || direct.isOver) return callback();
+    if (direct === undefined || direct.stream.isOver) return callback();
     direct.afterLast = callback;
     direct.limit ??= new ServedTimer(callback, ENDED_MILLISECONDS);
   }
@@ -122,7 +119,6 @@ export class DirectStreams {
 
   #ended(channel: number, direct: Direct): void {
     if (!this.#link.isOpen(channel)) return void this.#directs.delete(channel);
-    direct.isOver = true;
     if (direct.afterLast !== undefined) return direct.afterLast();
     const lost = new TritonError('UNAVAILABLE', 'the connection of a callable is lost');
     direct.limit = new ServedTimer(() => this.#link.end(lost), ENDED_MILLISECONDS);

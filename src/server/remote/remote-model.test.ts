@@ -58,25 +58,26 @@ function served(...processes: readonly Process[]) {
 /** Until all promises are settled that can be. */
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
+/** One process has given an instance that has ended, and the other one still opens its own. */
+async function servedAfterAnEnd() {
+  const [first, second] = [new Process(), new Process()];
+  const { opening } = served(first, second);
+  first.answer();
+  await turn();
+  first.channelOfInstance!.closed();
+  await turn();
+  return { opening, second };
+}
+
 describe('an instance of another process that ends', () => {
   it('while another process still opens its own is not served with', async () => {
-    const [first, second] = [new Process(), new Process()];
-    const { opening } = served(first, second);
-    first.answer();
-    await turn();
-    first.channelOfInstance!.closed();
-    await turn();
+    const { opening, second } = await servedAfterAnEnd();
     second.answer();
     expect((await opening).instances).toHaveLength(1);
   });
 
   it('is not enough for a load that the other process refuses', async () => {
-    const [first, second] = [new Process(), new Process()];
-    const { opening } = served(first, second);
-    first.answer();
-    await turn();
-    first.channelOfInstance!.closed();
-    await turn();
+    const { opening, second } = await servedAfterAnEnd();
     const refused = new TritonError('INTERNAL', 'its setup failed');
     second.refuse(refused);
     await expect(opening).rejects.toBe(refused);
