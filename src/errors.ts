@@ -75,6 +75,19 @@ export function invalidArg(message: string, options?: TritonErrorOptions): Trito
   return new TritonError('INVALID_ARG', message, options);
 }
 
+const MISUSE = Symbol.for('tstriton.misuse');
+
+/** An error about what a caller gave to a tensor. */
+export function misuse(message: string, options?: TritonErrorOptions): TritonError {
+  return Object.defineProperty(invalidArg(message, options), MISUSE, { value: true });
+}
+
+/** What a callable failed with. A tensor that it misused is INTERNAL: its client has done nothing wrong. */
+export function failureOfCallable(thrown: unknown): TritonError {
+  const error = TritonError.from(thrown);
+  return hasBrand(error, MISUSE) ? new TritonError('INTERNAL', error.message, { cause: error }) : error;
+}
+
 // Any access to a proxy may throw.
 function hasBrand(value: unknown, brand: symbol): boolean {
   try {

@@ -1,7 +1,7 @@
 // Runs a user's callable on one batch and checks its results. It lives in the callable's thread. InlineInstance uses it
 // directly, and ChannelHost behind a channel.
 
-import { logTextOf, reworded, TritonError, TritonUnrecoverableError } from '../errors.js';
+import { failureOfCallable, logTextOf, reworded, TritonError, TritonUnrecoverableError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
 import { disownPromises, isPromiseLike } from '../model/awaitable.js';
 import { callerOf, functionOf } from '../model/callable-function.js';
@@ -185,7 +185,7 @@ export class CallableHost {
         return stream.respond(index, outputs, more);
       },
       end: (index, thrown) => {
-        const error = thrown && withLostObject(thrown, this.#callable);
+        const error = thrown && withLostObject(failureOfCallable(thrown), this.#callable);
         spans?.ended(index, error);
         this.#notice(error);
         if (error !== undefined && !told.has(error)) this.#logFailure(error, [requests[index]!]);
@@ -214,7 +214,7 @@ export class CallableHost {
   }
 
   #failAll(thrown: unknown, requests: readonly HostedRequest[]): TritonError[] {
-    const error = withLostObject(TritonError.from(thrown), this.#callable);
+    const error = withLostObject(failureOfCallable(thrown), this.#callable);
     this.#notice(thrown);
     this.#logFailure(error, requests);
     const told = batchFailure(error, requests.length);
@@ -223,7 +223,7 @@ export class CallableHost {
 
   /** Makes the error of a request that fails because of one of its rows. */
   #rowError(request: HostedRequest, { row, error: thrown }: RowFailure): TritonError {
-    const error = TritonError.from(thrown);
+    const error = failureOfCallable(thrown);
     this.#notice(thrown);
     if (error !== thrown) this.#logFailure(error, [request]);
     return request.rows === 1 ? error : reworded(error, `row ${row}: ${error.message}`);
@@ -264,7 +264,7 @@ export class CallableHost {
       if (result instanceof Rejected) return this.#failOne(result.reason, request);
       if (TritonError.is(result)) {
         this.#notice(result);
-        return { outcome: withLostObject(TritonError.from(result), this.#callable), more: undefined };
+        return { outcome: withLostObject(failureOfCallable(result), this.#callable), more: undefined };
       }
       const more = InferenceResponse.is(result) ? result : undefined;
       if (more !== undefined) checkParameters(more.parameters, this.#config.name);
@@ -279,7 +279,7 @@ export class CallableHost {
       };
     } catch (thrown) {
       disownPromises(result);
-      const error = TritonError.from(thrown);
+      const error = failureOfCallable(thrown);
       // The message of a faulty result says enough. A thrown value needs its stack too.
       if (error !== thrown) return this.#failOne(thrown, request);
       this.#services.logger.error(error.message);

@@ -365,6 +365,27 @@ describe.each<InstanceKind>(['inline', 'port'])('An instance (%s)', (kind) => {
     },
   );
 
+  it('takes a mistake with a tensor for its own, and not for its client’s', async () => {
+    const { instance } = host(kind, (requests, { failRow }) =>
+      requests.map(async (request, index) => {
+        const [value] = dataOf(request);
+        if (value === 1) return { y: new Tensor('float32', dataOf(request), [7]) };
+        if (value === 2) return { y: new Tensor('float16', [] as never, [0]) };
+        try {
+          return { y: Tensor.concat([]) };
+        } catch (error) {
+          failRow(index, error as Error);
+          return {};
+        }
+      }),
+    );
+    expect(await outcomes(instance, [x(1), x(2), x(3)])).toEqual([
+      'INTERNAL unexpected number of elements for a tensor of shape [7]. Expected 7, got 1',
+      'INTERNAL unexpected data for a float16 tensor. Expected Uint16Array, got Array',
+      'INTERNAL cannot concatenate an empty list of tensors',
+    ]);
+  });
+
   it('refuses too few promises as it refuses too few results, although some are rejected', async () => {
     const { instance } = host(kind, () => [Promise.reject(new Error('lost'))]);
     expect(await outcomes(instance, [x(1), x(2)])).toEqual(

@@ -66,6 +66,7 @@ function request(n: number): ExecutionRequest {
 interface Seen {
   readonly answers: number[][];
   readonly ends: (string | undefined)[];
+  readonly codes: string[];
   readonly parameters: (Parameters | undefined)[];
 }
 
@@ -73,6 +74,7 @@ interface Seen {
 function run(instance: ModelInstance, numbers: readonly number[], respond?: (index: number) => Promise<void> | void) {
   const answers: number[][] = numbers.map(() => []);
   const ends: (string | undefined)[] = numbers.map(() => 'open');
+  const codes: string[] = [];
   const parameters: (Parameters | undefined)[] = [];
   let cancel!: (index: number) => void;
   const done = new Promise<Seen>((resolve) => {
@@ -80,9 +82,11 @@ function run(instance: ModelInstance, numbers: readonly number[], respond?: (ind
       numbers.map(request),
       (results) => {
         results.forEach((result, index) => {
-          if (result.kind === 'error' && ends[index] === 'open') ends[index] = result.error.message;
+          if (result.kind !== 'error' || ends[index] !== 'open') return;
+          ends[index] = result.error.message;
+          codes.push(result.error.code);
         });
-        resolve({ answers, ends, parameters });
+        resolve({ answers, ends, codes, parameters });
       },
       {
         respond: (index, outputs, more) => {
@@ -95,6 +99,7 @@ function run(instance: ModelInstance, numbers: readonly number[], respond?: (ind
         end: (index, error) => {
           expect(ends[index]).toBe('open');
           ends[index] = error?.message;
+          if (error !== undefined) codes.push(error.code);
         },
         recordMetrics: () => undefined,
       },
@@ -214,6 +219,7 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
     expect(await run(instance, [0, 0]).done).toEqual({
       answers: [[1, 2], []],
       ends: [undefined, 'no more'],
+      codes: ['INVALID_ARG'],
       parameters: [undefined, { last: true }],
     });
   });
@@ -270,6 +276,19 @@ describe.each(Object.keys(KINDS))('a decoupled model %s', (kind) => {
     expect(await run(instance, [1, 2, 3]).done).toMatchObject({
       answers: [[1], [], [3]],
       ends: [undefined, 'not two', undefined],
+    });
+  });
+
+  it('takes a mistake with a tensor for the callable’s own', async () => {
+    const instance = make(
+      stream(async function* ({ n }: { n: Tensor<'int32'> }) {
+        yield { i: n };
+        yield { i: n.reshape([7]) };
+      }),
+    );
+    expect(await run(instance, [1]).done).toMatchObject({
+      ends: ['unexpected number of elements for a tensor of shape [7]. Expected 7, got 1'],
+      codes: ['INTERNAL'],
     });
   });
 

@@ -2,7 +2,7 @@
 // between 0 and 1. As everywhere, no number silently becomes another: floats round to the new type, all other numbers
 // must fit exactly.
 
-import { invalidArg } from '../errors.js';
+import { misuse } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, isBytesDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { convertElements } from './nested.js';
@@ -13,9 +13,9 @@ export function castElements<To extends Dtype>(
   dtype: To,
   scale: number,
 ): DataOf[To] {
-  if (!Number.isFinite(scale)) throw invalidArg(`the scale of a cast must be a finite number, got ${String(scale)}`);
+  if (!Number.isFinite(scale)) throw misuse(`the scale of a cast must be a finite number, got ${String(scale)}`);
   if (isBytesDtype(from.dtype) || isBytesDtype(dtype)) {
-    throw invalidArg(`a ${from.dtype} tensor does not cast to ${dtype}, only numbers do`);
+    throw misuse(`a ${from.dtype} tensor does not cast to ${dtype}, only numbers do`);
   }
   const values = numbersOf(from) as ArrayLike<number | bigint>;
   const floats = quickFloats(values, dtype, scale);
@@ -52,7 +52,7 @@ function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number)
     const isLost =
       isWide && Number.isInteger(product) && !(Number.isSafeInteger(product) && Number.isSafeInteger(value));
     if (isLost || (!Number.isFinite(product) && Number.isFinite(value))) {
-      throw invalidArg(
+      throw misuse(
         `element ${i} does not fit ${dtype}: ${String(values[i])} times ${scale} is too large to be exact`,
       );
     }

@@ -1,7 +1,7 @@
 // One table lists the datatypes of the protocol under their three spellings: numpy's name (used inside), a typed-array
 // constructor, and Triton's name (used on the wire). All types and lookups derive from it.
 
-import { invalidArg } from '../errors.js';
+import { misuse } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { float16ArrayBits } from './float16.js';
 
@@ -119,7 +119,7 @@ export function parseDtype(like: unknown): Dtype {
   if (dtype === undefined) {
     const got = typeof like === 'function' ? like.name || 'a function' : (JSON.stringify(like) ?? String(like));
     const names = Object.keys(DTYPES);
-    throw invalidArg(
+    throw misuse(
       `unknown dtype ${got}${dtypeHint(like, names)}, expected numpy's name (${names.join(', ')}), a typed-array constructor such as Float32Array, or Triton's name such as 'FP32'`,
     );
   }

@@ -1,7 +1,7 @@
 // Accepts tensors of other libraries without a copy, and without importing the library. onnxruntime (node and web) and
 // transformers.js name the dtypes as we do and keep the same typed arrays.
 
-import { invalidArg, TritonError } from '../errors.js';
+import { misuse, TritonError } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { type Dtype, DTYPES } from './dtype.js';
 import { tagOf } from './tag-of.js';
@@ -62,7 +62,7 @@ export function isForeignTensor(value: unknown): value is ForeignTensor {
 
 /** The parts of another library's tensor. Throws INVALID_ARG, naming a missing part. */
 export function partsOfForeign(value: unknown): TensorParts {
-  if (!isTensorLike(value)) throw invalidArg(`expected ${FORM}, got ${kindOf(value)}`);
+  if (!isTensorLike(value)) throw misuse(`expected ${FORM}, got ${kindOf(value)}`);
   const { dims, shape, type, dtype } = value as Partial<Record<Member, unknown>>;
   const lacking = [
     ...('data' in value ? [] : ['data']),
@@ -71,7 +71,7 @@ export function partsOfForeign(value: unknown): TensorParts {
   ];
   if (lacking.length > 0) {
     const members = MEMBERS.filter((member) => member in value).join(' and ');
-    throw invalidArg(`an object with ${members} is no tensor: it lacks ${lacking.join(' and ')}`);
+    throw misuse(`an object with ${members} is no tensor: it lacks ${lacking.join(' and ')}`);
   }
   return { dtype: dtypeOfName(type ?? dtype), data: dataOf(value), shape: dims ?? shape };
 }
@@ -82,7 +82,7 @@ function dtypeOfName(name: unknown): Dtype {
   if (typeof name === 'string' && Object.hasOwn(DTYPES, name)) return name as Dtype;
   const known = Object.keys(DTYPES);
   const got = typeof name === 'string' ? JSON.stringify(name) : kindOf(name);
-  throw invalidArg(`a tensor has the type ${got}${dtypeHint(name, known)}, expected one of ${known.join(', ')}`);
+  throw misuse(`a tensor has the type ${got}${dtypeHint(name, known)}, expected one of ${known.join(', ')}`);
 }
 
 function dataOf(value: object): unknown {
@@ -91,12 +91,12 @@ function dataOf(value: object): unknown {
     ({ data } = value as { readonly data?: unknown });
   } catch (error) {
     // onnxruntime's tensors are read in another way while they lie on a GPU.
-    throw invalidArg(`the data of a tensor cannot be read: ${TritonError.from(error).message}`, {
+    throw misuse(`the data of a tensor cannot be read: ${TritonError.from(error).message}`, {
       cause: error,
     });
   }
   if (ArrayBuffer.isView(data) || Array.isArray(data)) return data;
-  throw invalidArg(`the data of a tensor is ${kindOf(data)}, expected a typed array or a list of strings`);
+  throw misuse(`the data of a tensor is ${kindOf(data)}, expected a typed array or a list of strings`);
 }
 
 function kindOf(value: unknown): string {

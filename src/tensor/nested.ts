@@ -1,7 +1,7 @@
 // Converts plain (nested) arrays to typed data and back. Floats round to the declared type, and all other values must
 // fit the dtype exactly: no number may silently become another.
 
-import { invalidArg, type TritonError } from '../errors.js';
+import { misuse, type TritonError } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { toOddDouble } from './odd-double.js';
@@ -121,7 +121,7 @@ function convertFloats(dtype: Dtype, elements: ArrayLike<unknown>): DataOf[Dtype
 }
 
 function unfit(dtype: Dtype, value: unknown, index: number, expected: string): TritonError {
-  return invalidArg(`element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`);
+  return misuse(`element ${index} does not fit ${dtype}: expected ${expected}, got ${show(value)}`);
 }
 
 function show(value: unknown): string {
@@ -143,7 +143,7 @@ function isList(dtype: Dtype, value: unknown): value is ArrayLike<Nested> {
 function nestedShape(dtype: Dtype, values: Nested): number[] {
   const shape: number[] = [];
   for (let level: unknown = values; isList(dtype, level); level = level[0]) {
-    if (shape.length === MAX_DEPTH) throw invalidArg(`nested arrays are nested more than ${MAX_DEPTH} deep`);
+    if (shape.length === MAX_DEPTH) throw misuse(`nested arrays are nested more than ${MAX_DEPTH} deep`);
     shape.push(level.length);
   }
   return shape;
@@ -178,7 +178,7 @@ function collect(dtype: Dtype, values: Nested, shape: readonly number[], depth: 
 }
 
 function ragged(shape: readonly number[]): TritonError {
-  return invalidArg(`nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`);
+  return misuse(`nested arrays must be rectangular, expected shape ${formatShape(shape)} throughout`);
 }
 
 /** Flat elements to nested arrays of the given shape. */

@@ -1,7 +1,7 @@
 // Callables get and return a `Tensor`: dtype, data and shape, row-major. It is thin on purpose: views along the batch
 // axis, conversions to and from nested arrays, no algebra.
 
-import { invalidArg, type TritonError } from '../errors.js';
+import { misuse, type TritonError } from '../errors.js';
 import { castElements, numbersOf } from './cast.js';
 import { dtypeHint } from './dtype-hint.js';
 import {
@@ -74,7 +74,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
     if (typeof given === 'object') return Tensor.is(given) ? given : fromForeign(given);
     const dtype = given as Dtype;
     if (!Object.hasOwn(DTYPES, dtype)) throw unknownDtype(dtype);
-    if (values === undefined) throw invalidArg(`Tensor.from('${dtype}', values) needs values, got undefined`);
+    if (values === undefined) throw misuse(`Tensor.from('${dtype}', values) needs values, got undefined`);
     const flat = flattenNested(dtype, values);
     return new Tensor(dtype, flat.data, shape ?? flat.shape);
   }
@@ -91,7 +91,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
   /** Joins tensors along the first axis; all other dimensions must agree. */
   static concat<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
     const first = tensors[0];
-    if (first === undefined) throw invalidArg('cannot concatenate an empty list of tensors');
+    if (first === undefined) throw misuse('cannot concatenate an empty list of tensors');
     if (tensors.length === 1) return first;
     let rows = 0;
     let elements = 0;
@@ -101,7 +101,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
         tensor.shape.length === 0 ||
         !sameShape(tensor.shape.slice(1), first.shape.slice(1))
       ) {
-        throw invalidArg(
+        throw misuse(
           `cannot concatenate ${tensor.dtype} ${formatShape(tensor.shape)} with ${first.dtype} ${formatShape(first.shape)}: ` +
             'dtypes and the shapes of rows must be equal',
         );
@@ -115,20 +115,20 @@ export class Tensor<D extends Dtype = AnyDtype> {
 
   /** Joins tensors of one shape along a new first axis. */
   static stack<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
-    if (tensors.length === 0) throw invalidArg('cannot stack an empty list of tensors');
+    if (tensors.length === 0) throw misuse('cannot stack an empty list of tensors');
     return Tensor.concat(tensors.map((tensor) => new Tensor(tensor.dtype, tensor.data, [1, ...tensor.shape])));
   }
 
   /** Number of rows: the first dimension. Throws INVALID_ARG for a rank-0 tensor. */
   get rowCount(): number {
-    if (this.shape.length === 0) throw invalidArg('a tensor of shape [] has no rows');
+    if (this.shape.length === 0) throw misuse('a tensor of shape [] has no rows');
     return this.shape[0]!;
   }
 
   /** Row `index` without the first axis; a view for dtypes with typed arrays. */
   row(index: number): Tensor<D> {
     if (!Number.isInteger(index) || index < 0 || index >= this.rowCount) {
-      throw invalidArg(`row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`);
+      throw misuse(`row ${index} is out of range for a tensor of shape ${formatShape(this.shape)}`);
     }
     const size = elementCount(this.shape.slice(1));
     return new Tensor(this.dtype, viewOf(this.data, index * size, (index + 1) * size), this.shape.slice(1));
@@ -151,7 +151,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
   split(rowCounts: readonly number[]): Tensor<D>[] {
     const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
     if (total !== this.rowCount || rowCounts.some((rows) => !Number.isInteger(rows) || rows < 0)) {
-      throw invalidArg(`cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
+      throw misuse(`cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
     }
     let start = 0;
     return rowCounts.map((rows) => this.slice(start, (start += rows)));
@@ -199,7 +199,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
   /** The elements of a `bytes` or `string` tensor as strings, read as UTF-8. Throws INVALID_ARG for other dtypes. */
   strings(): string[] {
     if (this.dtype === 'string') return this.data as string[];
-    if (this.dtype !== 'bytes') throw invalidArg(`a ${this.dtype} tensor has no strings, only bytes and string have`);
+    if (this.dtype !== 'bytes') throw misuse(`a ${this.dtype} tensor has no strings, only bytes and string have`);
     // A byte order mark is a character like any other here, and for the dtype string.
     const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
     return (this.data as Uint8Array[]).map((element) => decoder.decode(element));
@@ -211,7 +211,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
     const { kind } = DTYPES[dtype];
     if (kind === 'half') return numbersOf(this as Tensor) as Float32Array;
     if (kind === 'float') return data instanceof Float32Array ? data : Float32Array.from(data as Float64Array);
-    throw invalidArg(`a ${dtype} tensor does not convert to float32, only floating-point tensors do`);
+    throw misuse(`a ${dtype} tensor does not convert to float32, only floating-point tensors do`);
   }
 }
 Object.defineProperty(Tensor.prototype, BRAND, { value: true });
@@ -223,13 +223,13 @@ function fromForeign(given: unknown): Tensor {
 
 function unknownDtype(dtype: unknown): TritonError {
   const known = Object.keys(DTYPES);
-  return invalidArg(`unknown dtype ${String(dtype)}${dtypeHint(dtype, known)}, expected one of ${known.join(', ')}`);
+  return misuse(`unknown dtype ${String(dtype)}${dtypeHint(dtype, known)}, expected one of ${known.join(', ')}`);
 }
 
 function unfitData(dtype: Dtype, data: unknown): TritonError {
   if (!Object.hasOwn(DTYPES, dtype)) return unknownDtype(dtype);
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
-  return invalidArg(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${tagOf(data)}`);
+  return misuse(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${tagOf(data)}`);
 }
 
 /** Number of elements, or NaN for an invalid dimension. */
@@ -246,13 +246,13 @@ function countOf(shape: readonly number[]): number {
 function unfitShape(shape: unknown, elements: number): TritonError {
   if (!Array.isArray(shape)) {
     const got = shape === null ? 'null' : typeof shape;
-    return invalidArg(`the shape of a tensor must be a list of integers, got ${got}`);
+    return misuse(`the shape of a tensor must be a list of integers, got ${got}`);
   }
   const expected = countOf(shape);
   if (Number.isNaN(expected)) {
-    return invalidArg(`unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
+    return misuse(`unexpected shape ${formatShape(shape)} of a tensor: dimensions are integers >= 0`);
   }
-  return invalidArg(
+  return misuse(
     `unexpected number of elements for a tensor of shape ${formatShape(shape)}. Expected ${expected}, got ${elements}`,
   );
 }
