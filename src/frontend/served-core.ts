@@ -72,3 +72,10 @@ export interface ServedCore {
 export function whenHere<T, R>(answer: Later<T>, use: (answer: T) => Later<R>): Later<R> {
   return answer instanceof Promise ? answer.then(use) : use(answer);
 }
+
+/** What clients without a wire need of a server that runs in their thread. */
+export interface InProcessRun {
+  readonly core: ServedCore;
+  /** `grpcHeaderForwardPattern`: they are served as gRPC's clients are. */
+  readonly headerForwardPattern: string | undefined;
+}

@@ -8,11 +8,12 @@ import { type AskedMethod, MessageTransport } from '../client/grpc/message-trans
 import type { Headers, ResponseStream } from '../client/transport.js';
 import { TritonError } from '../errors.js';
 import { servedMethods, type ServedMethod } from '../frontend/grpc/grpc-service.js';
-import type { ServedCore } from '../frontend/served-core.js';
+import type { InProcessRun, ServedCore } from '../frontend/served-core.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
+import { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { InProcessCall, type CallEnd } from './in-process-call.js';
 
@@ -20,13 +21,13 @@ const SERVICE = '/inference.GRPCInferenceService';
 const ADDRESS = 'this process';
 
 export class InProcessTransport extends MessageTransport {
-  readonly #core: () => Promise<ServedCore>;
+  readonly #running: () => Promise<InProcessRun>;
   #served: { readonly core: ServedCore; readonly methods: ReadonlyMap<string, ServedMethod> } | undefined;
 
-  /** `core`: of the server that runs now. It rejects where none does. */
-  constructor(core: () => Promise<ServedCore>) {
+  /** `running`: the server that runs now. It rejects where none does. */
+  constructor(running: () => Promise<InProcessRun>) {
     super();
-    this.#core = core;
+    this.#running = running;
   }
 
   stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
@@ -54,9 +55,10 @@ export class InProcessTransport extends MessageTransport {
     { method, chunks, headers }: AskedMethod,
     responses: InProcessResponses,
   ): Promise<InProcessCall | undefined> {
-    const core = await this.#core();
+    const { core, headerForwardPattern: pattern } = await this.#running();
     if (this.#served?.core !== core) {
-      const methods = servedMethods({ server: core, forwarding: undefined, compression: 'none' });
+      const forwarding = pattern === undefined ? undefined : new HeaderForwarding(pattern, 'grpcHeaderForwardPattern');
+      const methods = servedMethods({ server: core, forwarding, compression: 'none' });
       this.#served = { core, methods };
     }
     const { methods } = this.#served;

@@ -4,18 +4,18 @@
 import type { Call } from '../client/call.js';
 import type { ServerOperation } from '../client/server/server-operation.js';
 import type { Headers, ModelReference, ResponseStream, Transport } from '../client/transport.js';
-import type { ServedCore } from '../frontend/served-core.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 
 export class LateTransport implements Transport {
-  readonly #core: () => Promise<ServedCore>;
+  readonly #running: () => Promise<InProcessRun>;
   #loaded: Promise<Transport> | undefined;
 
-  /** `core`: of the server that runs now; rejects where none does. */
-  constructor(core: () => Promise<ServedCore>) {
-    this.#core = core;
+  /** `running`: the server that runs now; rejects where none does. */
+  constructor(running: () => Promise<InProcessRun>) {
+    this.#running = running;
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
@@ -46,7 +46,7 @@ export class LateTransport implements Transport {
 
   #load(): Promise<Transport> {
     return (this.#loaded ??= import('./in-process-transport.js').then(
-      ({ InProcessTransport }) => new InProcessTransport(this.#core),
+      ({ InProcessTransport }) => new InProcessTransport(this.#running),
     ));
   }
 }

@@ -6,10 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { HTTP_STATUS, invalidArg, TritonError } from '../errors.js';
 import { checkMembers } from '../checks/check.js';
 import { matchRoute, pathOf } from '../frontend/http/routes.js';
-import type { ServedCore } from '../frontend/served-core.js';
 import type { MountedFrontend } from '../frontend/mounted/mounted-frontend.js';
 import { LateTransport } from '../in-process/late-transport.js';
 import { behindPrefix } from '../frontend/mounted/mounted-request.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 
 /** Options of {@link Triton.handler} and {@link Triton.fetchHandler}. */
 export interface HandlerOptions {
@@ -38,8 +38,8 @@ const NOT_RUNNING = 'the server does not run; call run() first';
 export class Mount {
   /** The frontend of the server that runs; undefined while none does. */
   frontend: MountedFrontend | undefined;
-  /** The core of the server that runs in this thread; undefined while none does. */
-  core: ServedCore | undefined;
+  /** The server that runs in this thread; undefined while none does. */
+  running: InProcessRun | undefined;
   readonly #hasPath: (path: string) => boolean;
   #isAsked = false;
 
@@ -81,7 +81,7 @@ export class Mount {
   local(): LateTransport {
     this.#isAsked = true;
     return new LateTransport(() => {
-      if (this.core !== undefined) return Promise.resolve(this.core);
+      if (this.running !== undefined) return Promise.resolve(this.running);
       return Promise.reject(new TritonError('UNAVAILABLE', NOT_RUNNING));
     });
   }

@@ -2,7 +2,6 @@
 
 import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
-import type { ServedCore } from '../frontend/served-core.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelInstance } from '../link/channel-instance.js';
 import { PortChannel } from '../link/channel.js';
@@ -15,6 +14,7 @@ import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../observability/traces.js';
 import { largeMemory } from '../sockets/large-memory.js';
 import { writeTo } from './log-sink.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 import type { Mount } from './mount.js';
 import type { ModelOpening } from './model-opening.js';
 import type { InstanceSource } from './served-model.js';
@@ -103,8 +103,9 @@ export class LocalServer implements ServerHandle {
     return this.#server.logger;
   }
 
-  get core(): ServedCore {
-    return this.#server.core;
+  /** For clients in this thread. */
+  get inProcess(): InProcessRun {
+    return this.#server.inProcess;
   }
 
   start(): Promise<ServerPorts> {

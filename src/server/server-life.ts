@@ -8,6 +8,7 @@ import { loadOpenTelemetry } from '../host/opentelemetry.js';
 import { RequestTracing } from '../host/request-tracing.js';
 import { type Deferred, deferred } from '../lifecycle/deferred.js';
 import { unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 import { Mount } from './mount.js';
 import type { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
@@ -111,7 +112,7 @@ export class ServerLife {
   /** For clients in this thread. Throws INVALID_ARG when the server runs in another thread. */
   openTransport(): unknown {
     this.#expectOwnEngine();
-    if (this.#running !== undefined && !this.#mount.isAsked && this.#mount.core === undefined) {
+    if (this.#running !== undefined && !this.#mount.isAsked && this.#mount.running === undefined) {
       throw invalidArg(
         'the server runs in a thread of its own: a client takes a Triton in the place of a URL if it is made before run(), or with serverThread: false',
       );
@@ -139,14 +140,14 @@ export class ServerLife {
   }
 
   /** Runs without ports; resolves to the core. */
-  async runInProcess(): Promise<unknown> {
-    let core: unknown;
+  async runInProcess(): Promise<InProcessRun> {
+    let run!: InProcessRun;
     await this.#run(async (tracing) => {
       const server = await openLocalServer(withoutPorts(this.#options), this.#services(tracing));
-      core = server.core;
+      run = server.inProcess;
       return server;
     });
-    return core;
+    return run;
   }
 
   #run(open: OpenServer): Promise<void> {

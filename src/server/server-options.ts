@@ -15,6 +15,7 @@ import type { VertexAiServiceOptions } from '../frontend/vertex-ai/vertex-ai-ser
 import type { LogSettings } from '../logger.js';
 import { LONGEST_SOCKET_PATH } from '../sockets/unix-socket.js';
 import type { TraceStart } from '../observability/traces.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 
 /** The frontends by the prefixes of their options. */
 export const FRONTENDS = ['http', 'grpc', 'metrics', 'vertexAi', 'sagemaker'] as const;
@@ -51,6 +52,7 @@ export interface ServerOptions {
   readonly id: string;
   /** Of requests that handlers in other servers pass on. */
   readonly mounted: Omit<HttpServiceOptions, 'server'>;
+  readonly inProcess: Omit<InProcessRun, 'core'>;
   readonly http: (Place & Omit<HttpServiceOptions, 'server'> & { readonly page: boolean }) | undefined;
   readonly grpc:
     Omit<GrpcFrontendOptions, 'server' | 'logger' | 'openPort' | 'budget' | 'limit' | 'hosts' | 'links'> | undefined;
@@ -128,6 +130,7 @@ export function serverOptions({ config, restrictions, vertexAi, sagemaker }: Rea
   return {
     id: config.id,
     mounted,
+    inProcess: { headerForwardPattern: config.grpcHeaderForwardPattern },
     http: config.allowHttp
       ? {
           ...mounted,

@@ -31,11 +31,11 @@ it('looks at a model for each change of it alone, however many there are', async
   source.lose(instance);
   await Promise.resolve();
   expect(source.readiness.at(-1)).toBe(false);
-  expect(server.core.isReady()).toBe(false);
+  expect(server.inProcess.core.isReady()).toBe(false);
   source.restart(new ManualInstance());
   await Promise.resolve();
   expect(source.readiness.at(-1)).toBe(true);
-  expect(server.core.isReady()).toBe(true);
+  expect(server.inProcess.core.isReady()).toBe(true);
   expect(looks.mock.calls.length).toBe(2);
 
   looks.mockClear();

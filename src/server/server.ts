@@ -16,7 +16,6 @@ import { GrpcFrontend } from '../frontend/grpc/grpc-frontend.js';
 import { HttpFrontend, type PortService } from '../frontend/http/http-frontend.js';
 import type { FurtherPaths } from '../frontend/http/further-paths.js';
 import { HttpService } from '../frontend/http/http-service.js';
-import type { ServedCore } from '../frontend/served-core.js';
 import { withOptions } from '../frontend/listen-failure.js';
 import { MetricsReport } from '../frontend/metrics/metrics-report.js';
 import { MetricsService } from '../frontend/metrics/metrics-service.js';
@@ -35,6 +34,7 @@ import type { RepositoryModel } from '../model/repository-model.js';
 import type { EndedTrace } from '../observability/traces.js';
 import { modelNames } from '../repository/model-names.js';
 import type { LoadedBefore } from './control-messages.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 import type { Mount } from './mount.js';
 import { type ClosableLogSink, openLogSink } from './log-sink.js';
 import { RemoteModels, type ServingServer } from './remote/remote-models.js';
@@ -154,9 +154,9 @@ export class Server {
     });
   }
 
-  /** The engine as frontends see it. */
-  get core(): ServedCore {
-    return this.#engine;
+  /** For clients in this thread. */
+  get inProcess(): InProcessRun {
+    return { core: this.#engine, ...this.#options.inProcess };
   }
 
   /** An entry that another thread has written to the log. */
@@ -180,7 +180,7 @@ export class Server {
       );
     }
     this.#openFiles.watch();
-    if (this.#mount !== undefined) Object.assign(this.#mount, { frontend: this.#mounted, core: this.#engine });
+    if (this.#mount !== undefined) Object.assign(this.#mount, { frontend: this.#mounted, running: this.inProcess });
     const ports: Partial<Record<FrontendName, number>> = {};
     for (const [index, [name]] of this.#frontends.entries()) {
       ports[name] = (started[index] as PromiseFulfilledResult<number>).value;
@@ -276,7 +276,8 @@ export class Server {
   }
 
   #closeFrontends(): Promise<unknown> {
-    if (this.#mount?.core === this.#engine) Object.assign(this.#mount, { frontend: undefined, core: undefined });
+    if (this.#mount?.running?.core === this.#engine)
+      Object.assign(this.#mount, { frontend: undefined, running: undefined });
     return Promise.all(this.#allFrontends.map((frontend) => frontend.close()));
   }
 

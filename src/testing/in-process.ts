@@ -1,7 +1,8 @@
 // A whole server in this process, without ports and without a thread, for tests of applications.
 
 import { OPEN_TRANSPORT, type InProcessServer } from '../in-process/open-transport.js';
-import { RUN_IN_PROCESS, type InProcessCore, type RunsInProcess } from '../server/in-process.js';
+import type { InProcessRun } from '../frontend/served-core.js';
+import { RUN_IN_PROCESS, type RunsInProcess } from '../server/in-process.js';
 import { InProcessTransport } from '../in-process/in-process-transport.js';
 
 /** What `inProcess` gives: clients take it in the place of a URL. */
@@ -21,10 +22,10 @@ export interface RunningInProcess extends InProcessServer, AsyncDisposable {
  * await using client = new ModelClient(server, addSub);
  */
 export async function inProcess(triton: RunsInProcess): Promise<RunningInProcess> {
-  const core = (await triton[RUN_IN_PROCESS]()) as InProcessCore;
+  const run = (await triton[RUN_IN_PROCESS]()) as InProcessRun;
   const stop = () => triton.stop();
   return {
-    [OPEN_TRANSPORT]: () => new InProcessTransport(async () => core),
+    [OPEN_TRANSPORT]: () => new InProcessTransport(async () => run),
     stop,
     [Symbol.asyncDispose]: stop,
   };

@@ -5,7 +5,7 @@ import { TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { InferenceRequest, ModelSpec, Result } from '../model/callable.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import type { InProcessCore } from '../server/in-process.js';
+import type { InProcessRun } from '../frontend/served-core.js';
 import { RUN_IN_PROCESS } from '../server/in-process.js';
 import { Triton } from '../triton.js';
 import { InProcessTransport } from '../in-process/in-process-transport.js';
@@ -44,7 +44,7 @@ export class MockModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
   /** Answers from now on. */
   answer: MockAnswer<I, O, Decoupled>;
   readonly #triton: Triton;
-  #core: Promise<InProcessCore> | undefined;
+  #run: Promise<InProcessRun> | undefined;
   #closed = false;
 
   /** Throws INVALID_ARG for a declaration that `bind` refuses. */
@@ -73,7 +73,7 @@ export class MockModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
   [OPEN_TRANSPORT](): unknown {
     return new InProcessTransport(() => {
       if (this.#closed) return Promise.reject(new TritonError('UNAVAILABLE', 'the mock is closed'));
-      return (this.#core ??= this.#triton[RUN_IN_PROCESS]() as Promise<InProcessCore>);
+      return (this.#run ??= this.#triton[RUN_IN_PROCESS]() as Promise<InProcessRun>);
     });
   }
 

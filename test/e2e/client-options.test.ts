@@ -72,6 +72,27 @@ describe.each(CLIENT_KINDS)('a call over %s', (kind) => {
     expect(batch).not.toHaveProperty('n');
   });
 
+  it('has its headers among the parameters, where their names match the pattern', async () => {
+    const pattern = '^x-user$';
+    const user = defineModel({
+      modelName: 'User',
+      inputs: { x: { dtype: 'int32', shape: [1] } },
+      outputs: { user: { dtype: 'string', shape: [1] } },
+      config: { batching: false },
+    });
+    await using forwarding = await start(
+      (triton) =>
+        triton.bind({
+          ...user,
+          inferFunc: (requests) => requests.map(({ parameters }) => ({ user: [JSON.stringify(parameters)] })),
+        }),
+      { httpHeaderForwardPattern: pattern, grpcHeaderForwardPattern: pattern },
+    );
+    await using client = new ModelClient(at(forwarding), user, { headers: { 'X-User': 'ann', 'x-users': 'no' } });
+    const { user: seen } = await client.inferSample([1], { parameters: { n: 1 } });
+    expect(JSON.parse(seen!.data[0]!)).toEqual({ n: 1, 'x-user': 'ann' });
+  });
+
   const isGrpc = kind === 'grpc' || kind === 'in-process';
 
   it.runIf(isGrpc)('carries no tensors as JSON', () => {

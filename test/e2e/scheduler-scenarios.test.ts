@@ -136,7 +136,7 @@ interface Playing {
 async function startSeen(...given: Parameters<typeof startServer>): Promise<Playing> {
   const seen = vi.spyOn(LocalServer.prototype, 'start');
   const server = await startServer(...given);
-  return { server, core: (seen.mock.contexts[0] as LocalServer).core };
+  return { server, core: (seen.mock.contexts[0] as LocalServer).inProcess.core };
 }
 
 async function play({ server, core }: Playing, testCase: SchedulerCase, { answers }: Played): Promise<void> {

@@ -2,9 +2,10 @@
 import { setTimeout as later } from 'node:timers/promises';
 
 import { Tensor, type ModelSpec } from 'tstriton';
-import type { ModelClient } from 'tstriton/client';
+import * as node from 'tstriton/client';
 
-import { CLIENTS, type ClientKind } from '../clients.js';
+import { CLIENTS, type ClientForm, type ClientKind } from '../clients.js';
+import type { RunningServer } from '../start-server.js';
 import { specs } from './matrix-models.js';
 import { HEADER, type ModelName, type Question } from './question.js';
 import {
@@ -17,13 +18,20 @@ import {
   type Way,
 } from './way.js';
 
-type AnyClient = Pick<ModelClient, 'inferSample' | 'inferBatch' | 'streamSample' | 'close'>;
+type AnyClient = Pick<node.ModelClient, 'inferSample' | 'inferBatch' | 'streamSample' | 'stream' | 'close'>;
 
 const JSON_BYTES = 1_100_000;
+/** Clients that ask the Triton of this process without a wire. */
+const OF_THE_TRITON: Omit<ClientForm, 'start'> = {
+  ...node,
+  protocol: 'grpc',
+  at: ({ triton }: RunningServer) => triton,
+};
+const FORMS = { ...CLIENTS, triton: OF_THE_TRITON };
 const STREAMED = { http: { mostStreamed: JSON_BYTES }, grpc: {} } as const;
 
-export function ourWay(kind: ClientKind, weight: number, binaryData = true): Way {
-  const form = CLIENTS[kind];
+export function ourWay(kind: ClientKind | 'triton', weight: number, binaryData = true): Way {
+  const form = FORMS[kind];
   return {
     limits: { models: ALL_MODELS, mostBytes: binaryData ? 20_000_000 : JSON_BYTES, ...STREAMED[form.protocol] },
     weight,

@@ -9,6 +9,7 @@ export const WAYS = {
   'our client over HTTP': ourWay('http', 15),
   'our client over HTTP in JSON': ourWay('http', 5, false),
   'our client over gRPC': ourWay('grpc', 12),
+  'our client of the Triton itself': ourWay('triton', 8),
   'our client over fetch': ourWay('browser', 8),
   'our client over fetch in JSON': ourWay('browser', 3, false),
   'node:http': nodeHttp,
