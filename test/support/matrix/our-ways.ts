@@ -58,10 +58,8 @@ export function ourWay(kind: ClientKind | 'triton', weight: number, binaryData =
 }
 
 async function ask(client: AnyClient, question: Question, signal: AbortSignal): Promise<readonly ReceivedAnswer[]> {
-  const { id, parameters, header, model, manners, tensors } = question;
-  const inputs = Object.fromEntries(
-    tensors.map(({ name, dtype, data, shape }) => [name, new Tensor(dtype, data as Uint8Array, shape)]),
-  );
+  const { id, parameters, header, model, manners } = question;
+  const inputs = inputsOf(question);
   const options = { requestId: id, parameters, headers: { [HEADER]: header }, signal };
   if (model === 'Stream') {
     const answers: ReceivedAnswer[] = [];
@@ -73,6 +71,95 @@ async function ask(client: AnyClient, question: Question, signal: AbortSignal): 
   }
   const isBatching = specs[model].config?.batching !== false;
   return [received(await (isBatching ? client.inferBatch(inputs, options) : client.inferSample(inputs, options)))];
+}
+
+/** Requests to one model on a stream that they share. Nobody gives up: a stream has one signal. */
+export const ourStreams: Way = {
+  limits: { models: { ...ALL_MODELS, Cached: 0 }, mostBytes: 2_000_000 },
+  weight: 8,
+  isPatient: true,
+  adds: () => ({}),
+  open({ grpc }): Link {
+    const clients = new Map<ModelName, SharedStreams>();
+    return {
+      ask(question) {
+        const { model } = question;
+        const known = clients.get(model) ?? new SharedStreams(grpc, specs[model] as ModelSpec);
+        clients.set(model, known);
+        return known.ask(question);
+      },
+      close: async () => void (await Promise.all([...clients.values()].map((streams) => streams.close()))),
+    };
+  },
+};
+
+const REQUESTS_OF_A_STREAM = 40;
+
+interface Waiting {
+  readonly answers: ReceivedAnswer[];
+  readonly resolve: (answers: readonly ReceivedAnswer[]) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+class SharedStreams {
+  readonly #client: AnyClient;
+  readonly #isBatching: boolean;
+  #stream: ReturnType<AnyClient['stream']> | undefined;
+  #waiting = new Map<string, Waiting>();
+  #asked = 0;
+
+  constructor(url: string, spec: ModelSpec) {
+    this.#client = new node.ModelClient(url, spec, { retry: false, timeoutMs: 300_000 }) as unknown as AnyClient;
+    this.#isBatching = spec.config?.batching !== false;
+  }
+
+  async ask(question: Question): Promise<readonly ReceivedAnswer[]> {
+    const { id, parameters } = question;
+    if (this.#stream === undefined)
+      void this.#read((this.#stream = this.#client.stream()), (this.#waiting = new Map()));
+    const stream = this.#stream;
+    const waiting = this.#waiting;
+    const answered = new Promise<readonly ReceivedAnswer[]>((resolve, reject) =>
+      waiting.set(id, { answers: [], resolve, reject }),
+    );
+    if (++this.#asked % REQUESTS_OF_A_STREAM === 0) this.#stream = undefined;
+    const options = { requestId: id, parameters };
+    const sent = this.#isBatching
+      ? stream.sendBatch(inputsOf(question), options)
+      : stream.send(inputsOf(question), options);
+    // Its answer may have come all the same.
+    sent.catch((error: unknown) => waiting.get(id)?.reject(error));
+    if (this.#stream !== stream) stream.end();
+    return answered;
+  }
+
+  async #read(stream: ReturnType<AnyClient['stream']>, waiting: Map<string, Waiting>): Promise<void> {
+    let reason: unknown = new Error('the stream ended before the answer');
+    try {
+      for await (const { requestId, outputs, error, final } of stream) {
+        const { answers, resolve, reject } = waiting.get(requestId)!;
+        if (outputs !== undefined) answers.push(received(outputs));
+        if (!final) continue;
+        waiting.delete(requestId);
+        if (error === undefined) resolve(answers);
+        else reject(error);
+      }
+    } catch (error) {
+      reason = error;
+    }
+    if (this.#stream === stream) this.#stream = undefined;
+    for (const { reject } of waiting.values()) reject(reason);
+  }
+
+  close(): Promise<void> {
+    return this.#client.close();
+  }
+}
+
+function inputsOf({ tensors }: Question): Record<string, Tensor> {
+  return Object.fromEntries(
+    tensors.map(({ name, dtype, data, shape }) => [name, new Tensor(dtype, data as Uint8Array, shape)]),
+  );
 }
 
 function received({ y, said }: Readonly<Record<string, Tensor>>): ReceivedAnswer {

@@ -1,7 +1,7 @@
 // All ways in which the matrix asks, by name.
 import { grpcCalls, grpcStreams } from './grpc-ways.js';
 import { generate, nodeHttp, undici } from './http-ways.js';
-import { ourWay } from './our-ways.js';
+import { ourStreams, ourWay } from './our-ways.js';
 import { pipelined } from './raw-way.js';
 import type { Way } from './way.js';
 
@@ -9,6 +9,7 @@ export const WAYS = {
   'our client over HTTP': ourWay('http', 15),
   'our client over HTTP in JSON': ourWay('http', 5, false),
   'our client over gRPC': ourWay('grpc', 12),
+  'our client over gRPC, streams of requests': ourStreams,
   'our client of the Triton itself': ourWay('triton', 8),
   'our client over fetch': ourWay('browser', 8),
   'our client over fetch in JSON': ourWay('browser', 3, false),
