@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import { Matrix, type MatrixOptions } from '../support/matrix/matrix.js';
 import { MODEL_NAMES } from '../support/matrix/matrix-models.js';
-import { WAYS, type WayName } from '../support/matrix/ways.js';
+import { wayNames } from '../support/matrix/ways.js';
 import { SEED } from '../support/seed.js';
 
 const ANSWERS = Number(process.env['MATRIX_ANSWERS'] ?? 10_000);
@@ -13,11 +13,8 @@ const THROUGH_STOPS = 0.1;
 const RESTARTS = 4;
 /** Far more than it takes: what hangs is found, and named, long before. */
 const TIMEOUT_MS = 300_000 + 50 * ANSWERS;
-const WAY_NAMES = Object.keys(WAYS) as readonly WayName[];
 /** Connections that undici holds back may not be closed by the server: it asserts that, and ends the process. */
 const OF_UNDICI = /undici|fetch|generate/;
-/** It asks a server that runs in its own thread. */
-const OF_THE_THREAD = /Triton itself/;
 
 async function ask(options: Omit<MatrixOptions, 'seed'>): Promise<Matrix> {
   const matrix = new Matrix({ seed: SEED, ...options });
@@ -30,7 +27,7 @@ async function ask(options: Omit<MatrixOptions, 'seed'>): Promise<Matrix> {
 describe.each([{ serverThread: true }, { serverThread: false }])(
   'requests that all differ, with %o',
   ({ serverThread }) => {
-    const all = WAY_NAMES.filter((name) => !serverThread || !OF_THE_THREAD.test(name));
+    const all = wayNames(serverThread);
 
     it(
       'have each its own answer, by every client and wire, from every kind of model',
@@ -38,7 +35,6 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
         const { byWay, byModel, counts, largest } = await ask({
           answers: (ANSWERS * (1 - THROUGH_STOPS)) / 2,
           serverThread,
-          ways: all,
         });
         expect(Object.keys(byWay).sort()).toEqual([...all].sort());
         expect(Object.keys(byModel).sort()).toEqual([...MODEL_NAMES].sort());

@@ -15,7 +15,7 @@ import {
   type Question,
 } from './question.js';
 import { GivenUp, type Link, type ReceivedAnswer, type Way } from './way.js';
-import { WAYS, type WayName } from './ways.js';
+import { wayNames, WAYS, type WayName } from './ways.js';
 
 export interface MatrixOptions {
   readonly seed: number;
@@ -39,7 +39,6 @@ const REFUSED_MS = 50;
 const PATIENCE_MS = 180_000;
 const LOOK_MS = 1000;
 const MOST_VIOLATIONS = 20;
-const WAY_NAMES = Object.keys(WAYS) as readonly WayName[];
 /** Of a link that is replaced: it is left to end what is under way, or closed at once. */
 const REPLACED = 0.02;
 const CLOSED_AT_ONCE = 0.004;
@@ -85,7 +84,7 @@ export class Matrix {
   constructor(options: MatrixOptions) {
     this.#options = options;
     this.server = new MatrixServer(4 * options.answers + 100_000, options.serverThread);
-    const chosen = options.ways ?? WAY_NAMES;
+    const chosen = options.ways ?? wayNames(options.serverThread);
     this.#weights = Object.fromEntries(chosen.map((name) => [name, WAYS[name].weight])) as Record<WayName, number>;
   }
 

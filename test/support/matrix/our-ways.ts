@@ -35,6 +35,7 @@ export function ourWay(kind: ClientKind | 'triton', weight: number, binaryData =
   return {
     limits: { models: ALL_MODELS, mostBytes: binaryData ? 20_000_000 : JSON_BYTES, ...STREAMED[form.protocol] },
     weight,
+    isLocal: kind === 'triton',
     isPatient: kind === 'browser' && FETCH_KEEPS_ABORTED_SOCKETS,
     // Streams over HTTP are generate requests.
     adds: (question) =>

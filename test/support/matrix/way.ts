@@ -25,6 +25,8 @@ export interface Way {
   readonly isShared?: boolean;
   /** Gives nothing up, and closes no link with questions under way. */
   readonly isPatient?: boolean;
+  /** Asks a server that runs in its own thread. */
+  readonly isLocal?: boolean;
   /** What the callable finds among the parameters beside those of the question. */
   readonly adds: (question: Question) => Readonly<Record<string, string>>;
   /** `violated` takes what no answer of a question can tell. */

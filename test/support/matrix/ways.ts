@@ -22,3 +22,8 @@ export const WAYS = {
 } as const satisfies Readonly<Record<string, Way>>;
 
 export type WayName = keyof typeof WAYS;
+
+/** The names of the ways to a server with a thread of its own, or without. */
+export function wayNames(serverThread: boolean): readonly WayName[] {
+  return (Object.keys(WAYS) as WayName[]).filter((name) => !serverThread || (WAYS[name] as Way).isLocal !== true);
+}
