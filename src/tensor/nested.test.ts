@@ -79,6 +79,9 @@ describe('flattenNested', () => {
         [3, 300],
       ]),
     ).toThrow(refusal('element 3 does not fit int8: expected an integer from -128 to 127, got 300'));
+    expect(() => flattenNested('string', [['a', Buffer.from('b')]])).toThrow(
+      refusal('element 1 does not fit string: expected a string, got Uint8Array'),
+    );
   });
 });
 

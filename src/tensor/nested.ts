@@ -2,7 +2,7 @@
 // fit the dtype exactly: no number may silently become another.
 
 import { misuse, type TritonError } from '../errors.js';
-import { type DataOf, type Dtype, DTYPES, type NumericDtype } from './dtype.js';
+import { type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
 import { toOddDouble } from './odd-double.js';
 import { formatShape } from './shape.js';
@@ -136,7 +136,7 @@ const MAX_DEPTH = 100;
 function isList(dtype: Dtype, value: unknown): value is ArrayLike<Nested> {
   if (Array.isArray(value)) return true;
   return (
-    ArrayBuffer.isView(value) && !(value instanceof DataView) && !(dtype === 'bytes' && value instanceof Uint8Array)
+    ArrayBuffer.isView(value) && !(value instanceof DataView) && !(isBytesDtype(dtype) && value instanceof Uint8Array)
   );
 }
 
