@@ -465,6 +465,17 @@ describe.each<InstanceKind>(['inline', 'port'])('Memory of an instance (%s)', (k
     ]);
   });
 
+  it('takes an output without elements whose memory another thread has by now', async () => {
+    const { instance } = host(kind, (requests) =>
+      requests.map(() => {
+        const output = new Float32Array(0);
+        structuredClone(output.buffer, { transfer: [output.buffer] });
+        return { y: new Tensor('float32', output, [1, 0]) };
+      }),
+    );
+    expect(await outcomes(instance, [x(1)])).toEqual(['y FP32 [1,0]']);
+  });
+
   it('does not show what a callable keeps to later batches', async () => {
     const kept: Float32Array[] = [];
     const { instance } = host(kind, (requests) => {

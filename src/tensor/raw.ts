@@ -37,7 +37,9 @@ export function writeRaw(dtype: Dtype, data: DataOf[Dtype], target: Buffer, offs
     return writer.offset;
   }
   const numbers = data as Uint8Array;
-  target.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), offset);
+  // Without bytes, the memory may be another thread's by now, which cannot be looked at.
+  if (numbers.byteLength > 0)
+    target.set(new Uint8Array(numbers.buffer, numbers.byteOffset, numbers.byteLength), offset);
   return offset + numbers.byteLength;
 }
 
