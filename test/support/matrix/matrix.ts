@@ -45,6 +45,9 @@ const CLOSED_AT_ONCE = 0.004;
 const SHARED_GIVE_UP = 0.1;
 const KILLED = /ended while it was working on the request|all instances (have ended|ended while the request waited)/;
 
+/** A machine with far too much to do may keep this thread, which has the clients and most callables, from running for ten seconds. */
+const STARVED = /the thread that it runs in is blocked/;
+
 interface Asking {
   readonly question: Question;
   readonly way: WayName;
@@ -180,7 +183,7 @@ export class Matrix {
     const { model, number } = question;
     const isKilled = kills > 0 && (model === 'Threads' || model === 'Calls') && KILLED.test(error.message);
     const hasRun = model !== 'Cached' && memory.runsOf(number) > 0;
-    if (isKilled || ((isRestarting || restarts > life) && !hasRun)) {
+    if (isKilled || ((isRestarting || restarts > life || STARVED.test(error.message)) && !hasRun)) {
       this.counts.refused++;
       await later(REFUSED_MS);
       return;
