@@ -192,11 +192,10 @@ export class Triton {
    * is not bound, UNAVAILABLE when the server does not run, or with the reason why the model did not load.
    */
   async ready(modelName?: string): Promise<void> {
-    const wanted = this.#bindings.find(modelName);
-    if (modelName !== undefined && wanted.length === 0)
+    if (modelName !== undefined && this.#bindings.find(modelName).length === 0)
       throw new TritonError('NOT_FOUND', `model '${modelName}' is not bound`);
     await this.#life.started();
-    for (const { loading } of wanted) await loading;
+    await Promise.all(this.#bindings.loads(modelName));
   }
 
   /**

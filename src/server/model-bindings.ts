@@ -24,6 +24,8 @@ export interface Retirement {
 /** The binding of a name and version, from `bind` to `unbind`. */
 interface Place {
   binding: ModelBinding;
+  /** The last `bind` that replaces the binding, until it has loaded or failed. */
+  replacing?: Promise<void> | undefined;
 }
 
 export class ModelBindings {
@@ -62,6 +64,14 @@ export class ModelBindings {
     );
   }
 
+  /** The loads of all models, or of one name, that decide whether they are there. When a replacement fails, the old binding stays. */
+  loads(name?: string): readonly (Promise<void> | undefined)[] {
+    const places = [...this.#places.values()].filter(
+      ({ binding }) => name === undefined || binding.config.name === name,
+    );
+    return places.map(({ binding, replacing }) => replacing ?? binding.loading);
+  }
+
   /**
    * Adds a binding, and loads it in the background where there is a server. Throws ALREADY_EXISTS for a bound name and
    * version, unless `replace` is set.
@@ -71,12 +81,13 @@ export class ModelBindings {
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     if (place !== undefined && replace) {
-      const { binding: old } = place;
-      const { loading } = old;
-      binding.loading = this.replace(binding).then(() => undefined);
-      // Callers that wait for the model wait for this load. When it fails, the old binding stays.
-      old.loading = binding.loading;
-      old.loading.catch(() => (old.loading = loading));
+      const loading = this.replace(binding).then(() => undefined);
+      binding.loading = loading;
+      place.replacing = loading;
+      const over = () => {
+        if (place.replacing === loading) place.replacing = undefined;
+      };
+      loading.then(over, over);
       return;
     }
     if (place !== undefined) {

@@ -87,6 +87,39 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     expect(await answerOf(server.http)).toBe(2);
   });
 
+  it('that is replaced again before the replacement has failed harms nobody when that fails too', async () => {
+    await using server = await startServer((triton) => triton.bind(answering(1)), { serverThread });
+    const { triton } = server;
+    triton.bind(failing('no weights'), { replace: true }).bind(failing('still none'), { replace: true });
+    await expect(triton.ready('Changing')).rejects.toThrow('still none');
+    await triton.ready('Changing');
+    expect(await answerOf(server.http)).toBe(1);
+  });
+
+  it('that did not load, as its replacement, harms nobody', async () => {
+    const config = { serverThread, exitOnError: false };
+    await using server = await startServer((triton) => triton.bind(failing('no weights')), config);
+    server.triton.bind(failing('still none'), { replace: true });
+    await expect(server.triton.ready()).rejects.toThrow('still none');
+    await expect(server.triton.ready()).rejects.toThrow('no weights');
+    server.triton.bind(answering(2), { replace: true });
+    await server.triton.ready();
+    expect(await answerOf(server.http)).toBe(2);
+  });
+
+  it('is ready when the last of several replacements is there', async () => {
+    await using server = await startServer((triton) => triton.bind(answering(1)), { serverThread });
+    const [first, second] = [gate(), gate()];
+    server.triton.bind({ ...answering(2), setup: () => first.opened }, { replace: true });
+    server.triton.bind({ ...answering(3), setup: () => second.opened }, { replace: true });
+    first.open();
+    await expect.poll(() => answerOf(server.http)).toBe(2);
+    const ready = server.triton.ready('Changing');
+    second.open();
+    await ready;
+    expect(await answerOf(server.http)).toBe(3);
+  });
+
   it('that has a client with an open stream is replaced, unbound and bound all the same', async () => {
     const events: string[] = [];
     const listened = (number: number) => ({
