@@ -28,8 +28,10 @@ export async function readWantedModel(
       : readGivenConfig(config, name);
   const { model, versions } = await stateOf(folder);
   const chosen = chosenVersions(written, folder.versions);
+  // The text that was read: the file may have changed since.
+  const text = config ?? folder.config ?? '';
   const states = new Map(
-    chosen.map((version) => [version, [folder.path, config ?? '', model, versions.get(version)].join('\n')] as const),
+    chosen.map((version) => [version, [folder.path, text, model, versions.get(version)].join('\n')] as const),
   );
   return { folder, written, states };
 }
