@@ -21,6 +21,10 @@ export class Turns {
     return [...this.#last.keys()];
   }
 
+  isBusy(key: string): boolean {
+    return this.#last.has(key);
+  }
+
   /** Resolves when all actions that were taken so far are done. */
   async idle(): Promise<void> {
     await Promise.all(this.#last.values());

@@ -8,6 +8,7 @@ import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { Turns } from '../lifecycle/turns.js';
+import { within } from '../lifecycle/within.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
 import { modelNamesIn } from '../repository/model-names.js';
@@ -59,20 +60,35 @@ export class FolderModels {
    * Rejects when a repository cannot be read.
    */
   poll({ again = false }: { readonly again?: boolean } = {}): Promise<void> {
-    this.#polling = this.#polling.catch(() => undefined).then(() => this.#poll(again));
+    this.#polling = this.#polling
+      .catch(() => undefined)
+      .then(() => this.#poll((name, places) => this.#look(name, places, again)));
     return this.#polling;
   }
 
-  async #poll(again: boolean): Promise<void> {
+  /**
+   * The same without `again`, but a model that takes longer than so many seconds keeps no other waiting. Models that still load are
+   * left out.
+   */
+  pollWithin(seconds: number): Promise<void> {
+    return this.#poll(async (name, places) => {
+      if (!this.#turns.isBusy(name)) await within(this.#look(name, places, false), seconds);
+    });
+  }
+
+  /** Never rejects. */
+  #look(name: string, places: readonly string[], again: boolean): Promise<void> {
+    return this.#turns.take(name, () => this.#refresh(name, places, again).catch(() => undefined));
+  }
+
+  async #poll(look: (name: string, places: readonly string[]) => Promise<void>): Promise<void> {
     const { names: wanted } = this.#options;
     const places = this.#places();
     const names = [...places.keys()].filter((name) => wanted === undefined || wanted.includes(name));
     for (const name of wanted ?? [])
       if (!places.has(name) && this.#options.bindings.find(name).length === 0) this.#missing(name);
     const gone = [...this.#known.keys()].filter((name) => wanted === undefined && !places.has(name));
-    await inTurns([...names, ...gone], (name) =>
-      this.#turns.take(name, () => this.#refresh(name, places.get(name) ?? [], again).catch(() => undefined)),
-    );
+    await inTurns([...names, ...gone], (name) => look(name, places.get(name) ?? []));
   }
 
   /** The repositories that each model lies in. Throws INVALID_ARG. */

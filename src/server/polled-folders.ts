@@ -20,6 +20,7 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
   readonly #options: PolledFoldersOptions;
   #server: ServerHandle | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #ticking: Promise<void> = Promise.resolve();
   /** Each server gets a new one. */
   #interruption = new AbortController();
 
@@ -69,14 +70,20 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
   }
 
   /** Cleans up after the server's end. */
-  close(): Promise<void> {
-    return this.#models.close();
+  async close(): Promise<void> {
+    await this.#ticking;
+    await this.#models.close();
   }
 
   /** Rejects when a repository cannot be read. */
-  async poll(): Promise<void> {
+  poll(): Promise<void> {
+    return this.#listing(this.#models.poll());
+  }
+
+  /** The index then also lists the models that are broken. */
+  async #listing(polled: Promise<void>): Promise<void> {
     try {
-      await this.#models.poll();
+      await polled;
     } finally {
       await this.#server?.listBroken(this.#models.broken);
     }
@@ -92,14 +99,15 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     }
   }
 
-  // The pause begins at the end of a poll, so that polls never overlap with a slow load.
+  // The pause begins at the end of a poll, so that polls never overlap.
   #schedule(): void {
-    this.#timer = setTimeout(() => void this.#tick(), this.#options.pollSecs * 1000);
+    this.#timer = setTimeout(() => (this.#ticking = this.#tick()), this.#options.pollSecs * 1000);
   }
 
+  // A model that loads for long, or for ever, keeps the others waiting for one pause at most.
   async #tick(): Promise<void> {
     try {
-      await this.poll();
+      await this.#listing(this.#models.pollWithin(this.#options.pollSecs));
     } catch (error) {
       this.#server?.logger.error(TritonError.from(error).message);
     }

@@ -3,6 +3,7 @@
 
 import type { InferenceServer } from '../core/inference-server.js';
 import type { Frontend } from '../frontend/frontend.js';
+import { TIMED_OUT, within } from '../lifecycle/within.js';
 import type { Logger } from '../observability/logger.js';
 import type { StopTimes } from './server-options.js';
 import { logEverySecond, sequenceLines, waitingLines } from './waiting-log.js';
@@ -14,7 +15,6 @@ interface StoppingServer {
 }
 
 const LOOK_MILLISECONDS = 10;
-const TIMED_OUT = Symbol('timed out');
 
 /**
  * Serves on for `delaySecs` without being ready, so that load balancers notice it and clients move to other
@@ -83,17 +83,6 @@ export async function drain({ engine, frontends, logger }: StoppingServer, timeo
 
 function liveSequences({ repository }: InferenceServer): number {
   return repository.runningModels().reduce((sum, model) => sum + model.liveSequences, 0);
-}
-
-/** Awaits `promise`, or gives TIMED_OUT after `seconds`. */
-async function within(promise: Promise<unknown>, seconds: number): Promise<unknown> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise((resolve) => (timer = setTimeout(resolve, seconds * 1000, TIMED_OUT)));
-  try {
-    return await Promise.race([promise, timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
 
 function pause(milliseconds: number): Promise<void> {

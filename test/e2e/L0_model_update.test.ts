@@ -1,5 +1,7 @@
 // Models from folders that change: loaded and unloaded by clients, and polled; and models that clients bring themselves.
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import type { Triton, TritonConfig } from 'tstriton';
@@ -316,6 +318,23 @@ describe('the poll', () => {
     await using server = await serve(repository, { modelControlMode: 'poll', repositoryPollSecs: 1 });
     repository.write('m/1/model.mjs', addingModule(2));
     await expect.poll(() => added(server.http, 'm')).toBe(2);
+  });
+
+  it('goes on with other models, however many never end to load', async () => {
+    const names = ['a', 'b', 'c', 'd', 'e'];
+    const good = names.map((name) => [`${name}/1/model.mjs`, addingModule(1)] as const);
+    const repository = modelRepository({ ...Object.fromEntries(good), 'm/1/model.mjs': addingModule(1) });
+    await using server = await serve(repository, { modelControlMode: 'poll', repositoryPollSecs: 1 });
+    const mark = join(repository.path, '.begun');
+    const endless = `import { appendFileSync } from 'node:fs';
+appendFileSync('${mark}', 'x');
+await new Promise((resolve) => setTimeout(resolve, 1e8));
+${addingModule(2)}`;
+    for (const name of names) repository.write(`${name}/1/model.mjs`, endless);
+    await expect.poll(() => existsSync(mark)).toBe(true);
+    repository.write('m/1/model.mjs', addingModule(2));
+    await expect.poll(() => added(server.http, 'm')).toBe(2);
+    expect(await added(server.http, 'a')).toBe(1);
   });
 
   it('is refused where nothing is polled', async () => {

@@ -44,7 +44,9 @@ export class Reloader {
   #triton: Triton | undefined;
   #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
-  #running: Promise<void> | undefined;
+  #reloads = 0;
+  /** The number of the reload that each source is served from. */
+  readonly #served = new Map<ModelSource, number>();
 
   constructor(sources: readonly ModelSource[], say: (line: string) => void) {
     this.#sources = sources;
@@ -98,30 +100,34 @@ export class Reloader {
 
   #schedule(): void {
     clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.#running = (this.#running ?? Promise.resolve()).then(() => this.#reloadChanged());
-    }, SETTLE_MILLISECONDS);
+    this.#timer = setTimeout(() => this.#reloadChanged(), SETTLE_MILLISECONDS);
   }
 
-  async #reloadChanged(): Promise<void> {
+  /** An import may never end. It keeps neither other files waiting nor the next version of its own. */
+  #reloadChanged(): void {
     const changed = this.#changed;
     this.#changed = new Set();
     const affected = new Set([...changed].flatMap((path) => this.#affectedBy(path)));
-    for (const source of affected) await this.#reload(source);
+    for (const source of affected) void this.#reload(source);
   }
 
   async #reload(source: ModelSource): Promise<void> {
     const triton = this.#triton;
     if (triton === undefined) return;
     const started = performance.now();
-    const before = this.#bound.get(source) ?? new Map<string, ServedModel>();
+    const number = ++this.#reloads;
+    const isOver = () => this.#triton === undefined || number < (this.#served.get(source) ?? 0);
     let after: Bound;
     try {
       after = keyed(await loadModels(source, (path) => this.#imports.import(path)));
     } catch (error) {
-      this.#say(`${source.name}: the version before goes on\n${failureText(error)}`);
+      if (!isOver()) this.#say(`${source.name}: the version before goes on\n${failureText(error)}`);
       return;
     }
+    // A later version was there first.
+    if (isOver()) return;
+    this.#served.set(source, number);
+    const before = this.#bound.get(source) ?? new Map<string, ServedModel>();
     this.#bound.set(source, after);
     const { replaced, added, removed } = planReload([...before.keys()], [...after.keys()]);
     const report = (what: string, model: string) =>

@@ -432,5 +432,37 @@ export const ticks = {
       server.signal('SIGINT');
       expect((await server.ended).code).toBe(0);
     });
+
+    it('serves the next version of a module, and other modules, although an import never ends', async () => {
+      const folder = `endless-${thread}`;
+      const files = ['One', 'Two'].map((name) => `${folder}/${name}/model.js`);
+      const write = (index: number, value: number, before = '') =>
+        installed.write(files[index]!, `${before}\n${constant(['One', 'Two'][index]!, value)}`);
+      write(0, 1);
+      write(1, 1);
+      const flags = ['--watch', '--json', '--server-thread', thread];
+      await using server = installed.start(['serve', ...files, ...flags, ...FREE]);
+      const { http } = await server.served();
+      await server.until(/watching/);
+      write(0, 2, "console.error('endless'); await new Promise((resolve) => setTimeout(resolve, 1e8));");
+      await server.until(/endless/);
+      write(1, 3);
+      await expect.poll(() => ask(http, 'Two', 0)).toBe(3);
+      write(0, 4);
+      await expect.poll(() => ask(http, 'One', 0)).toBe(4);
+      server.signal('SIGTERM');
+      expect((await server.ended).code).toBe(0);
+    });
   },
 );
+
+/** A module whose model always answers the same. */
+function constant(name: string, value: number): string {
+  return `export const model = {
+  modelName: '${name}',
+  inputs: { x: { dtype: 'int32', shape: [1] } },
+  outputs: { y: { dtype: 'int32', shape: [1] } },
+  inferFunc: (requests) => requests.map(() => ({ y: [[${value}]] })),
+};
+`;
+}
