@@ -65,11 +65,11 @@ export class ModelBindings {
   }
 
   /** The loads of all models, or of one name, that decide whether they are there. When a replacement fails, the old binding stays. */
-  loads(name?: string): readonly (Promise<void> | undefined)[] {
-    const places = [...this.#places.values()].filter(
-      ({ binding }) => name === undefined || binding.config.name === name,
-    );
-    return places.map(({ binding, replacing }) => replacing ?? binding.loading);
+  loads(name?: string): readonly Promise<void>[] {
+    return [...this.#places.values()].flatMap(({ binding, replacing }) => {
+      if (name !== undefined && binding.config.name !== name) return [];
+      return replacing ?? binding.loading ?? [];
+    });
   }
 
   /**

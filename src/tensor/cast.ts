@@ -52,9 +52,7 @@ function scaled(values: ArrayLike<number | bigint>, dtype: Dtype, scale: number)
     const isLost =
       isWide && Number.isInteger(product) && !(Number.isSafeInteger(product) && Number.isSafeInteger(value));
     if (isLost || (!Number.isFinite(product) && Number.isFinite(value))) {
-      throw misuse(
-        `element ${i} does not fit ${dtype}: ${String(values[i])} times ${scale} is too large to be exact`,
-      );
+      throw misuse(`element ${i} does not fit ${dtype}: ${String(values[i])} times ${scale} is too large to be exact`);
     }
     products[i] = product;
   }

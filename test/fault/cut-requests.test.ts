@@ -43,7 +43,7 @@ function bind(triton: Triton, running: Set<object>): void {
     inferFunc: stream(({ x }) => counted(Array.from(x.data, (value) => ({ y: [[value]] })))),
   });
   triton.bind(
-    chatModel({ modelName: 'Chat', chat: ({ messages }) => counted(String(messages[0]!.content).split(' ')) }),
+    chatModel({ modelName: 'Chat', chat: ({ messages }) => counted((messages[0]!.content as string).split(' ')) }),
   );
 }
 
