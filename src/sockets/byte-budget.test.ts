@@ -149,6 +149,27 @@ describe('a budget of bytes', () => {
     expect([least, most, busy, good].map(({ evictions }) => evictions)).toEqual([0, 1, 0, 0]);
   });
 
+  it('counts nothing of a connection that had to end itself to make room', () => {
+    const [budget, a] = open(1);
+    const one = request();
+    a.isStalled = true;
+    expect([a.share.hold(one, 10 * MIB), a.add(430 * MIB)]).toEqual([true, true]);
+    expect(a.share.hold(one, 20 * MIB)).toBe(false);
+    expect([a.evictions, budget.held, one.heldBytes]).toEqual([1, 0, 0]);
+  });
+
+  it('counts nothing of a request that had to make room for itself', () => {
+    const [budget, a] = open(1);
+    const one = request();
+    a.isStalled = true;
+    a.evict = () => expect(a.share.hold(one, 0)).toBe(true);
+    expect([a.share.hold(one, 10 * MIB), a.add(430 * MIB)]).toEqual([true, true]);
+    expect(a.share.hold(one, 20 * MIB)).toBe(false);
+    expect([budget.held, one.heldBytes]).toEqual([430 * MIB, 0]);
+    expect(a.share.hold(one, 5 * MIB)).toBe(true);
+    expect(budget.held).toBe(435 * MIB);
+  });
+
   it('makes room at the cost of unfinished requests that are far larger, the largest first', () => {
     const [budget, a, b, c] = open(3);
     const good = new Connection(budget);

@@ -18,6 +18,9 @@ const TIMES_LARGER = 2;
 /** After a connection has looked at all others in vain, it waits that long before it looks again. */
 const PAUSE_MILLISECONDS = 100;
 
+/** Stands for the announced size of a request while room is made for it. */
+const ASKING = -1;
+
 /** One part of the budget. */
 interface Pool {
   readonly limit: number;
@@ -218,10 +221,10 @@ export class ByteShare implements Linked<ByteShare> {
 
   /**
    * Sets the bytes that a request holds. `whole` is its announced size. Returns false and
-   * changes nothing when there is no room.
+   * changes nothing when there is no room. To make room, the request itself may have to end: then it holds nothing.
    */
   hold(request: HeldRequest, bytes: number, whole = bytes): boolean {
-    const { heldBytes: before } = request;
+    const { heldBytes: before, wholeBytes: wholeBefore } = request;
     // An announced size only decides which part counts: large requests never take from the part of small ones.
     const announced = whole === Infinity ? bytes : Math.max(bytes, whole);
     const isLarge = announced > this.#largestSmall;
@@ -229,9 +232,18 @@ export class ByteShare implements Linked<ByteShare> {
     if (!this.#isClosed) {
       const from = request.isLarge ? this.#large : this.#small;
       if (before > 0) from.add(-before);
-      if (bytes > before && !to.hasRoom(bytes) && !this.#makesRoom(bytes, isLarge, announced)) {
-        if (before > 0) from.add(before);
-        return false;
+      if (bytes > before && !to.hasRoom(bytes)) {
+        request.heldBytes = 0;
+        request.wholeBytes = ASKING;
+        const hasRoom = this.#makesRoom(bytes, isLarge, announced);
+        // It was the one that had to make room, or its connection was.
+        if (request.wholeBytes !== ASKING || this.#isClosed) return false;
+        if (!hasRoom) {
+          if (before > 0) from.add(before);
+          request.heldBytes = before;
+          request.wholeBytes = wholeBefore;
+          return false;
+        }
       }
       if (bytes > 0) to.add(bytes);
     }
