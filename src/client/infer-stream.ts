@@ -126,6 +126,7 @@ export class InferStream<
   }
 
   #send(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
+    if (this.#requestsEnded) return Promise.reject(hasEnded());
     const sent = this.#lastSend.then(() => this.#sendNow(inputs, kind, options));
     this.#lastSend = sent.catch(ignore);
     return sent;
@@ -133,7 +134,7 @@ export class InferStream<
 
   async #sendNow(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
     checkMembers(options, SEND_MEMBERS, 'options of a request');
-    if (this.#requestsEnded || this.#ended) throw new TritonError('UNAVAILABLE', 'the stream has ended');
+    if (this.#ended) throw hasEnded();
     this.#sending++;
     let isOver = false;
     try {
@@ -232,6 +233,10 @@ export class InferStream<
     call.end();
     this.#source.ended(call);
   }
+}
+
+function hasEnded(): TritonError {
+  return new TritonError('UNAVAILABLE', 'the stream has ended');
 }
 
 function ignore(): void {}

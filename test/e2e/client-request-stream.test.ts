@@ -61,6 +61,17 @@ const shown = ({ requestId, outputs, error, final }: Doubled) =>
   [requestId, error?.message ?? [...(outputs?.y?.data ?? [])], final] as const;
 
 describe('a stream of requests', () => {
+  it('sends all that it was given before its end, awaited or not', async () => {
+    await using client = new ModelClient(server.grpc, double);
+    await using asked = client.stream();
+    const sent = [1, 2, 3].map((value) => asked.send({ x: [value] }));
+    asked.end();
+    await expect(asked.send({ x: [4] })).rejects.toThrow('the stream has ended');
+    const [answers, ids] = await Promise.all([all(asked), Promise.all(sent)]);
+    expect(answers.map(shown)).toEqual(ids.map((id, i) => [id, [2 * (i + 1)], true]));
+    expect(ids).toEqual(['1', '2', '3']);
+  });
+
   it('answers an ordinary model in the order of the requests, whatever fails in between', async () => {
     await using client = new ModelClient(server.grpc, double);
     await using asked = client.stream();
