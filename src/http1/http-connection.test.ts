@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { ByteBudget, type ShareOwner } from '../sockets/byte-budget.js';
 import { TestedHttp1, type TestedRequest } from '../../test/support/tested-http1.js';
 
 const GET = 'GET / HTTP/1.1\r\nHost: h\r\n\r\n';
@@ -21,6 +22,17 @@ function bodiesOf({ requests }: TestedHttp1): string[] {
 }
 
 describe('requests', () => {
+  it('hold nothing once the connection ends behind an answer, though the head of one more has begun to come', () => {
+    const owner = { isStalled: false, evict: () => undefined } as unknown as ShareOwner;
+    const share = new ByteBudget(1 << 20).open(owner);
+    const tested = new TestedHttp1({ share }).receive(GET, 'GET /', 'next');
+    expect(share.bytes).toBeGreaterThan(0);
+    tested.connection.closeWhenAnswered();
+    tested.requests[0]!.respond();
+    expect(tested.turn().connection.isFinished).toBe(true);
+    expect([share.bytes, tested.connection.largestUpload(false)]).toEqual([0, undefined]);
+  });
+
   it('are served as they come, in one read or in many', () => {
     const bytes = GET + post('hello') + post('') + CHUNKED + '3\r\nabc\r\n2\r\nde\r\n0\r\nX: y\r\n\r\n' + GET;
     for (const parts of [[bytes], bytes.split(''), bytes.match(/.{1,40}/gs)!]) {

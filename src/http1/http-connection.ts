@@ -485,6 +485,7 @@ export class HttpConnection implements ExchangeConnection {
     this.isFinished = true;
     this.#rest = undefined;
     this.#heads.stop();
+    this.#holdPartialHead();
     this.#body.stop();
     this.#owner.writeSoon();
   }

@@ -149,6 +149,15 @@ describe('a budget of bytes', () => {
     expect([least, most, busy, good].map(({ evictions }) => evictions)).toEqual([0, 1, 0, 0]);
   });
 
+  it('refuses a request whose room an upload keeps that does not end', () => {
+    const [budget, a, b] = open(2);
+    const good = new Connection(budget);
+    a.refuseUpload = () => void a.refusals++;
+    expect([a.add(440 * MIB, 448 * MIB), b.add(220 * MIB, 448 * MIB)]).toEqual([true, true]);
+    expect(good.add(210 * MIB)).toBe(false);
+    expect([a.refusals, b.refusals, budget.held]).toEqual([1, 0, 660 * MIB]);
+  });
+
   it('counts nothing of a connection that had to end itself to make room', () => {
     const [budget, a] = open(1);
     const one = request();

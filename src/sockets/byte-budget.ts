@@ -142,9 +142,12 @@ export class ByteBudget {
       share.owner.evict();
       if (hasRoom()) return;
     }
+    const refused = new Set<HeldRequest>();
     for (;;) {
       const found = this.#findLarger(asking, wanted);
-      if (found === undefined) break;
+      // One that did not end would be found for ever.
+      if (found === undefined || refused.has(found.upload)) break;
+      refused.add(found.upload);
       found.owner.refuseUpload(found.upload);
       if (hasRoom()) return;
     }

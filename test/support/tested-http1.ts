@@ -1,6 +1,7 @@
 // A connection of HTTP/1.1 without a socket: tests give it bytes, read what it sends, and are its clock and its socket.
 import { HttpConnection, type ConnectionOwner } from '../../src/http1/http-connection.js';
 import type { HttpExchange, HttpRequest } from '../../src/http1/http-exchange.js';
+import type { ByteShare } from '../../src/sockets/byte-budget.js';
 import { BlockPool, Output } from '../../src/sockets/output.js';
 import { writtenBy } from './written-by.js';
 
@@ -31,6 +32,8 @@ export interface TestedOptions {
   readonly onRequest?: (tested: TestedRequest) => void;
   /** Whether bodies are read at all. Default: they are. */
   readonly readsBodies?: boolean;
+  /** Default: it may hold anything. */
+  readonly share?: ByteShare;
   /** Larger bodies are refused. Default: none are. */
   readonly limit?: number;
 }
@@ -52,6 +55,7 @@ export class TestedHttp1 implements ConnectionOwner {
       output: this.#output,
       owner: this,
       serve: (exchange) => this.#serve(exchange),
+      share: options.share,
     });
   }
 
