@@ -459,9 +459,7 @@ export class HttpConnection implements ExchangeConnection {
     // An answer has said that it is the last one, or the client sends nothing that could be answered.
     const wasDeaf = this.#isDeaf;
     this.#isDeaf = true;
-    this.#heads.stop();
-    this.#holdPartialHead();
-    this.#body.stop();
+    this.#dropInput();
     if (receiving !== undefined && !receiving.begun) {
       receiving.plan = undefined;
       receiving.refuse(fault);
@@ -484,10 +482,15 @@ export class HttpConnection implements ExchangeConnection {
     this.#isDeaf = true;
     this.isFinished = true;
     this.#rest = undefined;
+    this.#dropInput();
+    this.#owner.writeSoon();
+  }
+
+  /** Drops the head and the body that are coming, and what the head holds. */
+  #dropInput(): void {
     this.#heads.stop();
     this.#holdPartialHead();
     this.#body.stop();
-    this.#owner.writeSoon();
   }
 
   /** Open requests will never be answered. */

@@ -361,7 +361,8 @@ async function countBeforeFailure({ grpc }) {
   await requests.send({ n: [16] });
   requests.end();
   const answers = [];
-  for await (const { outputs, error } of requests) answers.push(error?.message ?? outputs?.i.data[0]);
+  for await (const { outputs, error } of requests)
+    answers.push(error?.message ?? [outputs?.i?.data[0], outputs?.text?.strings()[0]]);
   return answers;
 }
 

@@ -127,7 +127,7 @@ class SharedStream {
     let status = '';
     call.on('status', ({ code, details }) => {
       status = `${code} ${details}`;
-      if (call.isPaused()) this.#losesAnswers = true;
+      if (code !== 0 && call.isPaused()) this.#losesAnswers = true;
     });
     call.on('end', () => this.#ended(`the stream ended: ${status}`));
   }
