@@ -13,6 +13,7 @@ const PLAIN_DATA = [
   'logger',
   'ascii',
   'linked-list',
+  'queue',
   'pacing',
   'observability',
   'lifecycle',
@@ -35,6 +36,7 @@ const HTTP2_CONTRACTS = [
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   ascii: [],
   'linked-list': [],
+  queue: [],
   errors: [],
   logger: ['errors'],
   tensor: ['errors', 'logger'],

@@ -7,6 +7,7 @@ import { TritonError } from '../errors.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { RequestSequence } from '../model/request-sequence.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
+import { Queue } from '../queue.js';
 import { AnsweredStream } from './answered-stream.js';
 import type { BegunCall, ClientCalls } from './client-calls.js';
 import type { CallOptions } from './client-options.js';
@@ -74,7 +75,7 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
   readonly id: RequestSequence['id'];
   readonly #source: InferSequenceSource;
   readonly #options: Omit<InferSequenceOptions, 'id'>;
-  readonly #queue: Queued[] = [];
+  readonly #queue = new Queue<Queued>();
   #stream: AnsweredStream | undefined;
   /** Requests that were sent and have no outcome. */
   #underWay = 0;
@@ -255,7 +256,7 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
       `the server does not keep sequence ${this.id} any more, begin a new one: ${failure.message}`,
       { cause: failure },
     );
-    for (const { reject } of this.#queue.splice(0)) reject(this.#lost);
+    while (this.#queue.length > 0) this.#queue.shift()!.reject(this.#lost);
     return this.#lost;
   }
 

@@ -41,6 +41,35 @@ describe('Model', () => {
     expect(answers[2]).toBe('a ok');
     expect(model.statistics.fail.count).toBe(0);
   });
+
+  it('gives back the room of a request whose own client had to leave to make room for it', () => {
+    const many = Array.from({ length: 200_000 }, () => 'word');
+    let taken = 0;
+    const elementRoom = {
+      take: (bytes: number) => {
+        request.cancel();
+        taken += bytes;
+        return true;
+      },
+      give: (bytes: number) => void (taken -= bytes),
+      largest: Infinity,
+    };
+    const spec = { modelName: 'm', inputs: { words: { dtype: 'string', shape: [-1] } }, outputs: {} } as const;
+    const model = new Model(completeModelConfig(spec, 1), { elementRoom });
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const fail = vi.fn<(error: TritonError) => void>();
+    const take = vi.spyOn(elementRoom, 'take');
+    const inputs = [wireTensor('words', 'string', many, [1, many.length])];
+    const request = model.infer(inferRequest({ inputs }), { respond: vi.fn(), complete: vi.fn(), fail });
+    for (let i = 0; i < 1000 && take.mock.calls.length === 0; i++) pass(1);
+    pass(1);
+    expect(take).toHaveBeenCalledOnce();
+    expect(fail).toHaveBeenCalledOnce();
+    expect(taken).toBe(0);
+    expect(instance.batches).toEqual([]);
+    expect(model.inflight).toBe(0);
+  });
 });
 
 describe('Model with sequences of strings', () => {

@@ -216,7 +216,10 @@ export class Model implements RequestOwner {
   ): PacedWork<string | undefined> {
     if (strings !== undefined) {
       const given = { config: this.config, room: this.#elementRoom };
-      pending.elementBytes = yield* validateContents(request, strings, given);
+      const bytes = yield* validateContents(request, strings, given);
+      // Its own client may have had to leave to make room for it.
+      if (!pending.decided) pending.elementBytes = bytes;
+      else if (bytes > 0) this.#elementRoom?.give(bytes);
     }
     return this.#cached === undefined ? undefined : yield* this.#cached.keyOf(pending);
   }

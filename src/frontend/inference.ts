@@ -102,6 +102,10 @@ export class Inference<Complete extends CompleteRequest>
     this.keep(this.#server.infer(incoming.request, this, incoming.load), number);
   }
 
+  unwanted(incoming: IncomingRequest<Complete>): void {
+    incoming.release();
+  }
+
   /** The request, or its answer, cannot be completed. */
   failed(error: unknown): void {
     this.#writer.fail(TritonError.from(error));

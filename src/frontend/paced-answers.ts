@@ -2,10 +2,11 @@
 
 import { type PacedWork } from '../pacing/paced-work.js';
 import { startPaced, type PacedEnd, type PacedRun } from '../pacing/paced-workers.js';
+import { Queue } from '../queue.js';
 
 export class PacedAnswers {
   #run: PacedRun | undefined;
-  #later: (() => void)[] = [];
+  readonly #later = new Queue<() => void>();
 
   /** Whether an answer is being encoded, so that the next answer has to be {@link defer deferred}. */
   get busy(): boolean {
@@ -14,11 +15,14 @@ export class PacedAnswers {
 
   /** Encodes an answer. `end` is called before this returns if the encoding needs no pause. */
   encode<T>(work: PacedWork<T>, end: PacedEnd<T>): void {
+    let isPaused = false;
     const over = () => {
+      // What ends at once was either alone or one of the deferred, of which the next follows anyway.
+      if (!isPaused) return;
       this.#run = undefined;
       this.#flush();
     };
-    this.#run = startPaced(work, {
+    const run = startPaced(work, {
       done(value) {
         try {
           end.done(value);
@@ -34,6 +38,9 @@ export class PacedAnswers {
         }
       },
     });
+    if (run === undefined) return;
+    isPaused = true;
+    this.#run = run;
   }
 
   /** Calls `action` after the current encoding, and settles as `action` does. */

@@ -1,5 +1,7 @@
 // Responses on their way to a loop that takes them one by one. The sender gets a promise when it has to wait.
 
+import { Queue } from '../queue.js';
+
 /** The sender waits when this many responses lie here. */
 const HIGH_WATER = 16;
 
@@ -16,7 +18,7 @@ interface End {
 
 /** A queue for one loop, which calls `next` again only after it has answered. */
 export class ResponseQueue<T> {
-  readonly #responses: T[] = [];
+  readonly #responses = new Queue<T>();
   #taker: Taker<T> | undefined;
   /** Senders that brought too many responses, and wait. */
   readonly #waiting: (() => void)[] = [];
@@ -42,7 +44,7 @@ export class ResponseQueue<T> {
 
   /** The loop wants no more. */
   close(): void {
-    this.#responses.length = 0;
+    this.#responses.clear();
     this.end();
     this.#release();
   }

@@ -100,6 +100,47 @@ describe('paced work', () => {
     expect(other.done).toHaveBeenCalledOnce();
   });
 
+  it('may be cancelled while it works: its piece is its last', () => {
+    const { workers, turn } = thread();
+    const end = ends();
+    const released = vi.fn<() => void>();
+    const run = workers.start(
+      (function* (): PacedWork<void> {
+        try {
+          yield;
+          run!.cancel();
+          yield;
+          throw new Error('it went on');
+        } finally {
+          released();
+        }
+      })(),
+      end,
+    );
+    while (turn());
+    expect(released).toHaveBeenCalledOnce();
+    expect(end.done).not.toHaveBeenCalled();
+    expect(end.failed).not.toHaveBeenCalled();
+  });
+
+  it('that is cancelled by its last piece gives its result to whoever has to give back what it holds', () => {
+    const { workers, turn } = thread();
+    const end = ends();
+    const unwanted = vi.fn<(value: string) => void>();
+    const run = workers.start(
+      (function* (): PacedWork<string> {
+        yield;
+        run!.cancel();
+        return 'memory';
+      })(),
+      { ...end, unwanted },
+    );
+    while (turn());
+    expect(unwanted).toHaveBeenCalledExactlyOnceWith('memory');
+    expect(end.done).not.toHaveBeenCalled();
+    expect(end.failed).not.toHaveBeenCalled();
+  });
+
   it('that fails later, or whose end throws, leaves the other work alone', () => {
     const { workers, turn } = thread();
     const failing = ends();

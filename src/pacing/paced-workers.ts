@@ -2,15 +2,17 @@
 
 import type { PacedWork } from './paced-work.js';
 
-/** The callbacks of paced work. One of them is called, once, unless the work is cancelled. */
+/** The callbacks of paced work. One of the first two is called, once, unless the work is cancelled. */
 export interface PacedEnd<T> {
   done(value: T): void;
   failed(error: unknown): void;
+  /** What the last piece did had the work cancelled: takes the result, whose memory somebody has to give back. */
+  unwanted?(value: T): void;
 }
 
 /** Work under way. */
 export interface PacedRun {
-  /** Ends the work without a result: only its `finally` blocks still run. */
+  /** Ends the work without a result: only its `finally` blocks still run, after the current piece if that is what cancels. */
   cancel(): void;
 }
 
@@ -85,6 +87,7 @@ export class PacedWorkers {
 class Run implements PacedRun {
   readonly #work: PacedWork<unknown>;
   readonly #end: PacedEnd<unknown>;
+  #isWorking = false;
   ended = false;
 
   constructor(work: PacedWork<unknown>, end: PacedEnd<unknown>) {
@@ -95,23 +98,34 @@ class Run implements PacedRun {
   /** Works up to the next pause. Returns true when the work has ended. */
   step(): boolean {
     let step;
+    this.#isWorking = true;
     try {
       step = this.#work.next();
     } catch (error) {
-      this.ended = true;
-      this.#end.failed(error);
+      if (!this.ended) {
+        this.ended = true;
+        this.#end.failed(error);
+      }
       return true;
+    } finally {
+      this.#isWorking = false;
     }
-    if (step.done !== true) return false;
+    const isCancelled = this.ended;
+    if (step.done !== true) {
+      if (isCancelled) this.#work.return(undefined);
+      return isCancelled;
+    }
     this.ended = true;
-    this.#end.done(step.value);
+    if (isCancelled) this.#end.unwanted?.(step.value);
+    else this.#end.done(step.value);
     return true;
   }
 
   cancel(): void {
     if (this.ended) return;
     this.ended = true;
-    this.#work.return(undefined);
+    // A generator cannot be ended from inside.
+    if (!this.#isWorking) this.#work.return(undefined);
   }
 }
 

@@ -5,6 +5,7 @@ import { TritonError } from '../../errors.js';
 import type { Http2Error } from '../../http2/http2-error.js';
 import type { Http2Stream } from '../../http2/http2-stream.js';
 import type { MessageFrameReader } from '../../protocol/grpc/message-frame.js';
+import { Queue } from '../../queue.js';
 import type { Call } from '../call.js';
 import { GrpcExchange, inOwnMemory, type GrpcRequest, type Unprocessed } from './grpc-exchange.js';
 import type { Http2Connection } from './http2-connection.js';
@@ -21,7 +22,7 @@ interface Waiter {
 }
 
 export class GrpcStreamCall extends GrpcExchange {
-  readonly #messages: Buffer[] = [];
+  readonly #messages = new Queue<Buffer>();
   #forget: (() => void) | undefined;
   /** Received bytes that we have not yet reported to the server as consumed. */
   #unconsumed = 0;
@@ -39,7 +40,7 @@ export class GrpcStreamCall extends GrpcExchange {
     const receivedBefore = connection.receivedBytes;
     connection.acquire();
     this.#forget = call.onAbort((error) => {
-      this.#messages.length = 0;
+      this.#messages.clear();
       this.#leave({ error });
       // The server was silent all the time: the connection may be dead without our knowing.
       if (call.expired && connection.receivedBytes === receivedBefore) connection.retire();
@@ -63,7 +64,7 @@ export class GrpcStreamCall extends GrpcExchange {
 
   /** Drops the rest of the answer, and tells the server to stop. */
   cancel(): void {
-    this.#messages.length = 0;
+    this.#messages.clear();
     this.#leave({ step: { kind: 'end' } });
   }
 

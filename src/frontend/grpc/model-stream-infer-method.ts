@@ -108,6 +108,7 @@ class InferStream implements StreamHandler {
         else this.#fail(error);
         if (isLate) this.#hasRead();
       },
+      unwanted: (incoming) => incoming.release(),
     });
     isLate = true;
   }

@@ -60,7 +60,8 @@ export class UnaryCall implements CallListener, UnaryAnswer {
 
   onData(chunk: Buffer): void {
     if (this.#ended) return;
-    if (this.#frames === undefined && !this.#serving) {
+    if (this.#serving) return this.#refuseFurther();
+    if (this.#frames === undefined) {
       // The message is copied, because tensors are views of it and the chunk will be overwritten.
       const message = copyWholeMessage(chunk, this.#maxMessageSize);
       if (message !== undefined) return this.#call.hold(message.length) ? this.#serve(message) : this.#refuse();
@@ -78,21 +79,15 @@ export class UnaryCall implements CallListener, UnaryAnswer {
 
   #read(frames: MessageFrameReader): void {
     for (let message = frames.next(); message !== undefined; message = frames.next()) {
-      if (this.#serving || this.#message !== undefined) {
-        return this.#abort(
-          GRPC_STATUS.INTERNAL,
-          `expected one request message in a call of ${this.#call.head.path}, got more`,
-        );
-      }
+      if (this.#message !== undefined) return this.#refuseFurther();
       this.#message = message;
     }
     const message = this.#message?.bytes.length ?? 0;
-    if (!this.#serving && !this.#call.hold(message + frames.heldBytes, message + frames.wholeBytes))
-      return this.#refuse();
+    if (!this.#call.hold(message + frames.heldBytes, message + frames.wholeBytes)) return this.#refuse();
     const target = frames.target();
     if (target !== undefined) return this.#call.receiveInto(target);
     if (frames.failure !== undefined) return this.#abort(frames.failure.status, frames.failure.message);
-    if (this.#message !== undefined && !this.#serving && frames.idle) this.#take(this.#message);
+    if (this.#message !== undefined && frames.idle) this.#take(this.#message);
   }
 
   onNoRoom(): void {
@@ -100,8 +95,12 @@ export class UnaryCall implements CallListener, UnaryAnswer {
   }
 
   onEnd(): void {
-    if (this.#ended || (this.#serving && (this.#frames === undefined || this.#frames.idle))) return;
-    this.#abort(GRPC_STATUS.INTERNAL, 'Unable to parse request');
+    if (!this.#ended && !this.#serving) this.#abort(GRPC_STATUS.INTERNAL, 'Unable to parse request');
+  }
+
+  #refuseFurther(): void {
+    const { path } = this.#call.head;
+    this.#abort(GRPC_STATUS.INTERNAL, `expected one request message in a call of ${path}, got more`);
   }
 
   onClose(): void {
