@@ -192,6 +192,11 @@ export class ModelBindings {
       await this.#release(binding);
       throw error;
     }
+    if (server !== undefined) {
+      for (const behind of this.#leftBehind) {
+        if (behind.key === binding.key && this.#leftBehind.delete(behind)) this.#retire(behind, server);
+      }
+    }
     return this.#retire(binding, server);
   }
 

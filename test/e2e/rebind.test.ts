@@ -1,5 +1,8 @@
 // What is bound, replaced and unbound while a server runs, in whatever order and however much at once.
-import { describe, expect, it } from 'vitest';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+import { describe, expect, it, vi } from 'vitest';
 
 import { defineModel, stream, Triton } from 'tstriton';
 
@@ -11,6 +14,9 @@ const model = defineModel({
   inputs: { x: { dtype: 'float32', shape: [1] } },
   outputs: { y: { dtype: 'float32', shape: [1] } },
 });
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
 const ONE = [{ name: 'x', datatype: 'FP32', shape: [1, 1], data: [1] }];
 
 /** A model that answers with a number and notes its beginning and end. */
@@ -228,6 +234,32 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     expect(await answerOf(http)).toBe(4);
     await triton.stop();
     expect(events.toSorted()).toEqual(['setup 1', 'setup 2', 'setup 4', 'teardown 1', 'teardown 2', 'teardown 4']);
+  });
+
+  it('that is unbound while it takes the place of another is not kept until the server stops', async () => {
+    await using server = await startServer((triton) => void triton.bind(answering(0)), { serverThread });
+    const { triton } = server;
+    const unbindWhileReplaced = async () => {
+      const slow = answering(1);
+      const [begun, held] = [gate(), gate()];
+      const setup = async () => {
+        begun.open();
+        await held.opened;
+      };
+      const replaced = triton.rebind({ ...slow, setup });
+      await begun.opened;
+      const unbound = triton.unbind('Changing');
+      held.open();
+      await expect(replaced).rejects.toMatchObject({ code: 'NOT_FOUND' });
+      await unbound;
+      return new WeakRef(slow.inferFunc);
+    };
+    const callable = await unbindWhileReplaced();
+    await vi.waitFor(() => {
+      collectGarbage();
+      // An assertion about the callable itself would keep it.
+      expect(callable.deref() === undefined).toBe(true);
+    });
   });
 
   it('stays as it is when the server stops while it is replaced', async () => {
