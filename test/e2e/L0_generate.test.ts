@@ -74,6 +74,27 @@ describe.each([{ serverThread: true }, { serverThread: false }])('L0_generate wi
     expect([none.status, none.text]).toEqual([200, '']);
   });
 
+  it('keeps the order of answers of very different sizes', async () => {
+    const sizes = [3_000_000, 10, 2_000_000, 10, 10, 4_000_000, 10];
+    const texts = Array.from({ length: 4 * sizes.length }, (_, i) => String(i).padEnd(sizes[i % sizes.length]!, '.'));
+    const sized = (triton: Triton) =>
+      void triton.bind({
+        modelName: 'sized',
+        inferFunc: stream(function* () {
+          for (const text of texts) yield { text_output: [text] };
+        }),
+        inputs: { text_input: TEXT },
+        outputs: { text_output: TEXT },
+        config: { batching: false, decoupled: true },
+      });
+    await using server = await startServer(sized, config);
+    const { text } = await ask(server.http, 'sized', { text_input: '' }, 'generate_stream');
+    const events = text.split('\n\n').slice(0, -1);
+    const numbers = events.map((each) => Number(/"text_output":"(\d+)/.exec(each)?.[1]));
+    expect(numbers).toEqual(Array.from(texts.keys()));
+    expect(text === texts.map((each) => event('sized', each)).join('')).toBe(true);
+  });
+
   it('wants exactly one response for generate', async () => {
     await using server = await startServer(bind, config);
     expect((await ask(server.http, 'words', { text_input: 'one' })).text).toContain('"text_output":"one"');
