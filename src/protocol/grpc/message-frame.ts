@@ -8,13 +8,14 @@ import { GRPC_STATUS, type GrpcStatus } from './grpc-status.js';
 export const MESSAGE_PREFIX_BYTES = 5;
 
 /**
- * A frame begins with the memory that its length asks for, but at most this much. The rest follows as bytes arrive. Growing
- * copies the bytes so far. Beyond this many bytes the reader trusts the length, because memory takes room only when it is
- * written.
+ * A message has memory for at most this many times the bytes that have come. The system gives pages as they are written, but V8
+ * collects its heap more often the more memory was taken, and a mere claim must not cause that. Growing copies the bytes so far. A
+ * usual frame of HTTP/2 is enough for a tensor of 1 MiB, and what a message has beside it.
  */
-const FIRST_ALLOCATION_BYTES = (1 << 20) + 16_384; // a tensor of 1 MiB, and what a message has beside it
-/** Memory for a message is at most that many times what it had before. */
-const GROWTH = 32;
+const GROWTH = 66;
+/** So much is believed of any length. */
+const LEAST_BYTES = 1024;
+/** Beyond this many bytes the reader trusts the length. */
 const BELIEVED_FROM = 4 << 20;
 /** Beyond this many chunks, small ones are joined, because each chunk has a cost of its own. */
 const MOST_SINGLE_CHUNKS = 32;
@@ -274,7 +275,6 @@ export class MessageFrameReader {
     return true;
   }
 
-  // The sender may lie about the length. So memory grows in steps, each a multiple of the bytes that have arrived.
   #makeRoom(count: number): boolean {
     try {
       this.#reserve(this.#filled + count);
@@ -297,12 +297,10 @@ export class MessageFrameReader {
       const spare = this.#memory?.spare(this.#length + ALIGNED_BYTES);
       this.#message =
         spare === undefined
-          ? this.#allocate(Math.min(this.#length, Math.max(needed, FIRST_ALLOCATION_BYTES)))
+          ? this.#allocate(memoryFor(this.#length, needed))
           : alignedMemory(this.#length, this.#tensorsAt, () => spare);
     } else if (needed > this.#message.length) {
-      const isBelieved = needed > BELIEVED_FROM || this.#length <= this.#message.length * GROWTH;
-      // No more than will be copied in a few milliseconds when it is full.
-      const grown = this.#allocate(isBelieved ? this.#length : BELIEVED_FROM);
+      const grown = this.#allocate(memoryFor(this.#length, needed));
       this.#message.copy(grown, 0, 0, this.#filled);
       this.#message = grown;
     }
@@ -318,4 +316,12 @@ export class MessageFrameReader {
     this.#prefixFilled = 0;
     return message;
   }
+}
+
+/** The sender may lie about the length. */
+function memoryFor(length: number, needed: number): number {
+  const believed = Math.max(LEAST_BYTES, GROWTH * needed);
+  if (length <= believed || needed > BELIEVED_FROM) return length;
+  // No more than will be copied in a few milliseconds when it is full.
+  return Math.min(believed, BELIEVED_FROM);
 }
