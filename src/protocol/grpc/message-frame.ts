@@ -13,6 +13,9 @@ export const MESSAGE_PREFIX_BYTES = 5;
  * usual frame of HTTP/2 is enough for a tensor of 1 MiB, and what a message has beside it.
  */
 const GROWTH = 66;
+/** The same while less than a usual frame has come: so little costs its sender nothing. */
+const GROWTH_OF_LITTLE = 4;
+const LITTLE_BYTES = 8192;
 /** So much is believed of any length. */
 const LEAST_BYTES = 1024;
 /** Beyond this many bytes the reader trusts the length. */
@@ -320,7 +323,8 @@ export class MessageFrameReader {
 
 /** The sender may lie about the length. */
 function memoryFor(length: number, needed: number): number {
-  const believed = Math.max(LEAST_BYTES, GROWTH * needed);
+  const growth = needed < LITTLE_BYTES ? GROWTH_OF_LITTLE : GROWTH;
+  const believed = Math.max(LEAST_BYTES, growth * needed);
   if (length <= believed || needed > BELIEVED_FROM) return length;
   // No more than will be copied in a few milliseconds when it is full.
   return Math.min(believed, BELIEVED_FROM);
