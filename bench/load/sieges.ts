@@ -275,6 +275,22 @@ export const SIEGES: Readonly<Record<string, Siege>> = {
       return hold(all, milliseconds);
     },
   },
+  beginnings: {
+    about: '40,000 streams of gRPC with 15 bytes of a message of 1 MB each, on 40 connections',
+    async run({ grpc, milliseconds }) {
+      const beginning = Buffer.alloc(15);
+      beginning.writeUInt32BE(MIB, 1);
+      const all = lines(40, () => new Line(grpc, { isGrpc: true }));
+      await Promise.all(
+        all.map(async (line) => {
+          line.socket.write(greeting());
+          // oxlint-disable-next-line no-await-in-loop -- as fast as it is taken
+          for (let i = 0; i < 1000; i++) await line.write(Buffer.concat([call(2 * i + 1), data(2 * i + 1, beginning)]));
+        }),
+      );
+      return hold(all, milliseconds);
+    },
+  },
   queued: {
     about: '512 streams of gRPC with 3 MB of a message of 4 MB each, on eight connections',
     async run({ grpc, milliseconds }) {
