@@ -4,6 +4,7 @@ import { inferRequest, wireTensor } from '../../test/support/infer-requests.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import { ResponseCache } from './cache/response-cache.js';
 import { Model } from './model.js';
 
 beforeEach(fakeTime);
@@ -145,6 +146,40 @@ describe('Model with sequences of strings', () => {
     expect(instance.batches).toEqual([]);
     expect(answers).toEqual(['a UNAVAILABLE Server exiting', 'b UNAVAILABLE Server exiting']);
     expect(model.inflight).toBe(0);
+  });
+});
+
+describe('Model whose requests take room for their strings', () => {
+  it.each([false, true])('keeps none for a request that had to end to make it, with a cache: %s', (responseCache) => {
+    const spec = {
+      modelName: 'm',
+      inputs: { words: { dtype: 'string', shape: [-1] } },
+      outputs: {},
+      config: { responseCache },
+    } as const;
+    let held = 0;
+    const elementRoom = {
+      largest: Infinity,
+      // The connection that takes the room may be the one that has to make it.
+      take: (bytes: number) => {
+        request.cancel();
+        held += bytes;
+        return true;
+      },
+      give: (bytes: number) => void (held -= bytes),
+    };
+    const model = new Model(completeModelConfig(spec, 1), { elementRoom, cache: new ResponseCache(1 << 20) });
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const words = Array.from({ length: 100_000 }, () => 'word');
+    const answers: string[] = [];
+    const request = model.infer(inferRequest({ inputs: [wireTensor('words', 'string', words, [1, words.length])] }), {
+      respond: () => undefined,
+      complete: () => undefined,
+      fail: ({ code }) => void answers.push(code),
+    });
+    pass(50);
+    expect([answers, instance.batches, model.inflight, held]).toEqual([['CANCELLED'], [], 0, 0]);
   });
 });
 

@@ -157,8 +157,8 @@ export class Model implements RequestOwner {
           isPrepared = true;
           this.#admit(pending, key);
         };
-        if (place === undefined) admit();
-        else place.leave(admit);
+        if (place !== undefined) place.leave(admit);
+        else if (!pending.decided) admit();
       },
       failed: (error) => {
         failure = { error: TritonError.from(error) };
@@ -216,7 +216,10 @@ export class Model implements RequestOwner {
   ): PacedWork<string | undefined> {
     if (strings !== undefined) {
       const given = { config: this.config, room: this.#elementRoom };
-      pending.elementBytes = yield* validateContents(request, strings, given);
+      const bytes = yield* validateContents(request, strings, given);
+      // To make room, the connection of the request itself may have had to end.
+      if (pending.decided) this.#elementRoom?.give(bytes);
+      else pending.elementBytes = bytes;
     }
     return this.#cached === undefined ? undefined : yield* this.#cached.keyOf(pending);
   }

@@ -100,6 +100,31 @@ describe('paced work', () => {
     expect(other.done).toHaveBeenCalledOnce();
   });
 
+  it.each([
+    ['ends at its next pause', 1, []],
+    ['is done where no pause follows', 0, ['done']],
+  ])('that is cancelled by what it does itself %s', (_, pauses, ended) => {
+    const { workers, turn } = thread();
+    const log: string[] = [];
+    function* work(): PacedWork<void> {
+      try {
+        yield;
+        run!.cancel();
+        log.push('went on');
+        for (let i = 0; i < pauses; i++) yield;
+        log.push('done');
+      } finally {
+        log.push('let go');
+      }
+    }
+    const end = { ...ends(), done: () => void log.push('told') };
+    const run = workers.start(work(), end);
+    while (turn());
+    expect(log).toEqual(['went on', ...ended, 'let go', ...ended.map(() => 'told')]);
+    expect(end.failed).not.toHaveBeenCalled();
+    run!.cancel();
+  });
+
   it('that fails later, or whose end throws, leaves the other work alone', () => {
     const { workers, turn } = thread();
     const failing = ends();

@@ -10,7 +10,10 @@ export interface PacedEnd<T> {
 
 /** Work under way. */
 export interface PacedRun {
-  /** Ends the work without a result: only its `finally` blocks still run. */
+  /**
+   * Ends the work without a result: only its `finally` blocks still run. Work that is cancelled by what it does itself ends at its
+   * next pause, or with its result where no pause follows.
+   */
   cancel(): void;
 }
 
@@ -86,6 +89,9 @@ class Run implements PacedRun {
   readonly #work: PacedWork<unknown>;
   readonly #end: PacedEnd<unknown>;
   ended = false;
+  #isWorking = false;
+  /** It was cancelled while it worked. */
+  #isCancelled = false;
 
   constructor(work: PacedWork<unknown>, end: PacedEnd<unknown>) {
     this.#work = work;
@@ -95,6 +101,7 @@ class Run implements PacedRun {
   /** Works up to the next pause. Returns true when the work has ended. */
   step(): boolean {
     let step;
+    this.#isWorking = true;
     try {
       step = this.#work.next();
     } catch (error) {
@@ -102,14 +109,19 @@ class Run implements PacedRun {
       this.#end.failed(error);
       return true;
     }
-    if (step.done !== true) return false;
-    this.ended = true;
-    this.#end.done(step.value);
-    return true;
+    this.#isWorking = false;
+    if (step.done === true) {
+      this.ended = true;
+      this.#end.done(step.value);
+    } else if (this.#isCancelled) this.cancel();
+    return this.ended;
   }
 
   cancel(): void {
     if (this.ended) return;
+    // A generator that runs cannot be ended.
+    this.#isCancelled = this.#isWorking;
+    if (this.#isWorking) return;
     this.ended = true;
     this.#work.return(undefined);
   }
