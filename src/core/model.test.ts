@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { inferRequest, wireTensor } from '../../test/support/infer-requests.js';
+import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
@@ -41,6 +41,52 @@ describe('Model', () => {
     await drained;
     expect(answers[2]).toBe('a ok');
     expect(model.statistics.fail.count).toBe(0);
+  });
+
+  it('leaves no timer when it has finished, though a request left the queue that had one', async () => {
+    const batcher = { defaultQueuePolicy: { defaultTimeoutMicroseconds: 60_000_000 } };
+    const spec = { modelName: 'm', inputs: {}, outputs: {}, config: { batcher } };
+    const model = new Model(completeModelConfig(spec, 1));
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const send = () => model.infer(inferRequest(), new RecordingSink());
+    send();
+    pass(1);
+    const waiting = send();
+    pass(1);
+    waiting.cancel();
+    instance.last.finish();
+    await model.drain();
+    expect([model.inflight, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+});
+
+describe('Model whose callable does not come to an end', () => {
+  it.each([
+    ['a request', undefined, false],
+    ['a sequence', { start: true, end: false }, false],
+    ['a sequence that ends', { start: true, end: true }, false],
+    ['a sequence that ends, and is replaced', { start: true, end: true }, true],
+  ])('waits a second for it where its client has left: %s', async (_, flags, accepting) => {
+    const config = flags === undefined ? {} : { maxBatchSize: 4, sequenceBatching: {} };
+    const model = new Model(completeModelConfig({ modelName: 'm', inputs: {}, outputs: {}, config }, 1));
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const request = model.infer(inferRequest(flags && { sequence: { id: 1, ...flags } }), new RecordingSink());
+    pass(1);
+    expect(instance.batches).toHaveLength(1);
+    request.cancel();
+    const drained = vi.fn<() => void>();
+    const draining = model.drain(accepting).then(drained);
+    for (let i = 0; i < 5; i++) await Promise.resolve();
+    pass(999);
+    for (let i = 0; i < 5; i++) await Promise.resolve();
+    expect(drained).not.toHaveBeenCalled();
+    pass(10);
+    await draining;
+    expect([model.inflight, model.liveSequences, vi.getTimerCount()]).toEqual([0, 0, 0]);
+    instance.last.finish();
+    expect(model.liveSequences).toBe(0);
   });
 });
 

@@ -281,7 +281,8 @@ export class Model implements RequestOwner {
     });
     await idle;
     await this.#runner.settled();
-    this.#runner.close();
+    // Nothing is left to fail, but timers, and callables that go on.
+    this.stop(serverStopping(undefined));
     this.#cached?.clear();
   }
 
