@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
-import { inferRequest, wireTensor } from '../../test/support/infer-requests.js';
+import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
 import { fakeTime, ManualInstance, pass } from '../../test/support/scheduler-harness.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
+import { ResponseCache } from './cache/response-cache.js';
 import { Model } from './model.js';
 
 beforeEach(fakeTime);
@@ -42,33 +43,50 @@ describe('Model', () => {
     expect(model.statistics.fail.count).toBe(0);
   });
 
-  it('gives back the room of a request whose own client had to leave to make room for it', () => {
-    const many = Array.from({ length: 200_000 }, () => 'word');
-    let taken = 0;
-    const elementRoom = {
-      take: (bytes: number) => {
-        request.cancel();
-        taken += bytes;
-        return true;
-      },
-      give: (bytes: number) => void (taken -= bytes),
-      largest: Infinity,
-    };
-    const spec = { modelName: 'm', inputs: { words: { dtype: 'string', shape: [-1] } }, outputs: {} } as const;
-    const model = new Model(completeModelConfig(spec, 1), { elementRoom });
+  it('leaves no timer when it has finished, though a request left the queue that had one', async () => {
+    const batcher = { defaultQueuePolicy: { defaultTimeoutMicroseconds: 60_000_000 } };
+    const spec = { modelName: 'm', inputs: {}, outputs: {}, config: { batcher } };
+    const model = new Model(completeModelConfig(spec, 1));
     const instance = new ManualInstance();
     model.addInstance(instance);
-    const fail = vi.fn<(error: TritonError) => void>();
-    const take = vi.spyOn(elementRoom, 'take');
-    const inputs = [wireTensor('words', 'string', many, [1, many.length])];
-    const request = model.infer(inferRequest({ inputs }), { respond: vi.fn(), complete: vi.fn(), fail });
-    for (let i = 0; i < 1000 && take.mock.calls.length === 0; i++) pass(1);
+    const send = () => model.infer(inferRequest(), new RecordingSink());
+    send();
     pass(1);
-    expect(take).toHaveBeenCalledOnce();
-    expect(fail).toHaveBeenCalledOnce();
-    expect(taken).toBe(0);
-    expect(instance.batches).toEqual([]);
-    expect(model.inflight).toBe(0);
+    const waiting = send();
+    pass(1);
+    waiting.cancel();
+    instance.last.finish();
+    await model.drain();
+    expect([model.inflight, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+});
+
+describe('Model whose callable does not come to an end', () => {
+  it.each([
+    ['a request', undefined, false],
+    ['a sequence', { start: true, end: false }, false],
+    ['a sequence that ends', { start: true, end: true }, false],
+    ['a sequence that ends, and is replaced', { start: true, end: true }, true],
+  ])('waits a second for it where its client has left: %s', async (_, flags, accepting) => {
+    const config = flags === undefined ? {} : { maxBatchSize: 4, sequenceBatching: {} };
+    const model = new Model(completeModelConfig({ modelName: 'm', inputs: {}, outputs: {}, config }, 1));
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const request = model.infer(inferRequest(flags && { sequence: { id: 1, ...flags } }), new RecordingSink());
+    pass(1);
+    expect(instance.batches).toHaveLength(1);
+    request.cancel();
+    const drained = vi.fn<() => void>();
+    const draining = model.drain(accepting).then(drained);
+    for (let i = 0; i < 5; i++) await Promise.resolve();
+    pass(999);
+    for (let i = 0; i < 5; i++) await Promise.resolve();
+    expect(drained).not.toHaveBeenCalled();
+    pass(10);
+    await draining;
+    expect([model.inflight, model.liveSequences, vi.getTimerCount()]).toEqual([0, 0, 0]);
+    instance.last.finish();
+    expect(model.liveSequences).toBe(0);
   });
 });
 
@@ -174,6 +192,40 @@ describe('Model with sequences of strings', () => {
     expect(instance.batches).toEqual([]);
     expect(answers).toEqual(['a UNAVAILABLE Server exiting', 'b UNAVAILABLE Server exiting']);
     expect(model.inflight).toBe(0);
+  });
+});
+
+describe('Model whose requests take room for their strings', () => {
+  it.each([false, true])('keeps none for a request that had to end to make it, with a cache: %s', (responseCache) => {
+    const spec = {
+      modelName: 'm',
+      inputs: { words: { dtype: 'string', shape: [-1] } },
+      outputs: {},
+      config: { responseCache },
+    } as const;
+    let held = 0;
+    const elementRoom = {
+      largest: Infinity,
+      // The connection that takes the room may be the one that has to make it.
+      take: (bytes: number) => {
+        request.cancel();
+        held += bytes;
+        return true;
+      },
+      give: (bytes: number) => void (held -= bytes),
+    };
+    const model = new Model(completeModelConfig(spec, 1), { elementRoom, cache: new ResponseCache(1 << 20) });
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const words = Array.from({ length: 100_000 }, () => 'word');
+    const answers: string[] = [];
+    const request = model.infer(inferRequest({ inputs: [wireTensor('words', 'string', words, [1, words.length])] }), {
+      respond: () => undefined,
+      complete: () => undefined,
+      fail: ({ code }) => void answers.push(code),
+    });
+    pass(50);
+    expect([answers, instance.batches, model.inflight, held]).toEqual([['CANCELLED'], [], 0, 0]);
   });
 });
 

@@ -217,9 +217,9 @@ export class Model implements RequestOwner {
     if (strings !== undefined) {
       const given = { config: this.config, room: this.#elementRoom };
       const bytes = yield* validateContents(request, strings, given);
-      // Its own client may have had to leave to make room for it.
-      if (!pending.decided) pending.elementBytes = bytes;
-      else if (bytes > 0) this.#elementRoom?.give(bytes);
+      // To make room, the connection of the request itself may have had to end.
+      if (pending.decided) this.#elementRoom?.give(bytes);
+      else pending.elementBytes = bytes;
     }
     return this.#cached === undefined ? undefined : yield* this.#cached.keyOf(pending);
   }
@@ -281,7 +281,8 @@ export class Model implements RequestOwner {
     });
     await idle;
     await this.#runner.settled();
-    this.#runner.close();
+    // Nothing is left to fail, but timers, and callables that go on.
+    this.stop(serverStopping(undefined));
     this.#cached?.clear();
   }
 

@@ -330,7 +330,7 @@ export class BatchRunner {
     );
   }
 
-  /** Fails the requests that are queued or run. Executions under way are cancelled and abandoned. */
+  /** Fails the requests that are queued or run. Executions under way are cancelled and abandoned, and instances do not matter any more. */
   stop(error: TritonError): void {
     this.#stopped = error;
     this.settle();
@@ -338,7 +338,8 @@ export class BatchRunner {
     for (let run = this.#running.first; run !== undefined; run = this.#running.first)
       this.#abandon(run, error, 'OTHER');
     this.#limit?.stop();
-    this.close();
+    this.#isClosed = true;
+    this.#grace?.clear();
     this.#checkSettled();
   }
 
@@ -355,12 +356,6 @@ export class BatchRunner {
         resolve();
       };
     });
-  }
-
-  /** The last request has ended, so the end of an instance no longer matters. */
-  close(): void {
-    this.#isClosed = true;
-    this.#grace?.clear();
   }
 
   get #isWorking(): boolean {

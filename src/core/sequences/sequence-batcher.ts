@@ -57,6 +57,11 @@ export class SequenceBatcher {
     return this.#waiting;
   }
 
+  /** Whether a request can still come for a sequence that is under way. */
+  get mayGoOn(): boolean {
+    return !this.#isClosing && this.#byId.size > 0;
+  }
+
   /** Whether a request belongs to a sequence that is under way. */
   continues({ sequence }: Pick<SequencedRequest, 'sequence'>): boolean {
     return sequence !== undefined && !sequence.start && this.#byId.has(sequence.id);

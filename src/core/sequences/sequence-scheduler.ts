@@ -38,7 +38,7 @@ class SequenceScheduler implements Scheduler {
   #armedFor = Infinity;
   /** Due when the sequence that is idle longest is over, or before. */
   #idleTimer: ServedTimer | undefined;
-  /** Who waits until no sequence lives. */
+  /** Who waits until no request can continue a sequence. */
   #drained: (() => void)[] = [];
 
   /** Decides what `runner` runs. */
@@ -127,7 +127,7 @@ class SequenceScheduler implements Scheduler {
   drain(accepting: boolean): Promise<void> {
     if (!accepting) this.#batcher.close();
     this.#count();
-    if (this.#batcher.live === 0) return Promise.resolve();
+    if (!this.#batcher.mayGoOn) return Promise.resolve();
     return new Promise((resolve) => this.#drained.push(resolve));
   }
 
@@ -224,12 +224,12 @@ class SequenceScheduler implements Scheduler {
     const { sequences } = this.#parts.statistics;
     sequences.live = this.#batcher.live;
     sequences.backlog = this.#batcher.backlog;
+    if (!this.#batcher.mayGoOn) for (const resolve of this.#drained.splice(0)) resolve();
     if (this.#batcher.live > 0) return;
     this.#idleTimer?.clear();
     this.#idleTimer = undefined;
     // Ids of lost sequences may still be there.
     if (this.#batcher.nextExpiry() === Infinity) this.#disarm();
-    for (const resolve of this.#drained.splice(0)) resolve();
   }
 
   /** A timer that is due earlier stays: arming one for each request would cost more than a dispatch in vain now and then. */

@@ -43,7 +43,7 @@ function startStream(options: StreamClientOptions = {}, infer?: (taken: Taken) =
     traces: false,
   };
   const client = new StreamClient(modelStreamInferMethod({ server, forwarding: undefined }, 'none'), options);
-  return { client, taken, received: () => client.received(ModelStreamInferResponseSchema) };
+  return { server, client, taken, received: () => client.received(ModelStreamInferResponseSchema) };
 }
 
 function request(modelName: string, id: string, more: MessageInitShape<typeof ModelInferRequestSchema> = {}) {
@@ -266,6 +266,18 @@ describe('the end of a stream', () => {
     expect(taken.map(({ cancelled }) => cancelled)).toEqual([true, true, false]);
     expect(client.call.ends).toEqual([]);
     expect(client.ended).toBe(1);
+  });
+
+  it('by what reading a request does leaves nothing of the request', () => {
+    const { server, client, taken } = startStream();
+    const { resolve } = server;
+    // As where a request needs room, and its own connection has to make it.
+    server.resolve = (...named) => {
+      client.listener.onClose();
+      return resolve(...named);
+    };
+    client.send(request('m', 'a'));
+    expect([taken, client.call.ends, client.ended]).toEqual([[], [], 1]);
   });
 
   it('comes when the server stops and nothing is under way, with the reason', () => {

@@ -97,6 +97,8 @@ class InferStream implements StreamHandler {
     this.#bytes += bytes.length;
     this.#reading = startPaced(this.#complete(bytes, read), {
       done: (incoming) => {
+        // To make room for it, its own connection may have had to end.
+        if (this.#ended) return incoming.release();
         this.#run(read, incoming, bytes.length);
         if (isLate) this.#hasRead();
       },
