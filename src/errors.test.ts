@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
-import { assert, ERROR_CODES, logTextOf, TritonError } from './errors.js';
+import { assert, ERROR_CODES, type ErrorCode, logTextOf, TritonError } from './errors.js';
 
 describe('TritonError', () => {
   it('is an Error with a code, a name and its cause', () => {
@@ -67,6 +67,11 @@ describe('TritonError.from', () => {
     const thrown = new TypeError('x is undefined');
     expect(TritonError.from(thrown)).toMatchObject({ code: 'INTERNAL', message: 'x is undefined', cause: thrown });
     expect(TritonError.from(thrown, 'UNAVAILABLE').code).toBe('UNAVAILABLE');
+  });
+
+  it('makes an error with an unknown code INTERNAL: it has no status', () => {
+    const error = new TritonError('INVALID_ARGUMENT' as ErrorCode, 'x');
+    expect(TritonError.from(error)).toMatchObject({ code: 'INTERNAL', status: 500, message: 'x', cause: error });
   });
 
   const circular: Record<string, unknown> = {};

@@ -97,11 +97,11 @@ function hasBrand(value: unknown, brand: symbol): boolean {
   }
 }
 
-/** Whether answers and logs can read the error. A hand-made error may have getters that throw. */
+/** Whether answers and logs can read the error. A hand-made error may have getters that throw, or a code without a status. */
 function isReadable(error: TritonError): boolean {
   try {
-    const parts: readonly unknown[] = [error.code, error.message, error.cause];
-    return parts.slice(0, 2).every((part) => typeof part === 'string');
+    const { code, message, cause: _cause } = error;
+    return Object.hasOwn(HTTP_STATUS, code) && typeof message === 'string';
   } catch {
     return false;
   }

@@ -2,8 +2,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { HeldModel, HeldModelClients } from '../support/held-model.js';
-import { startServer } from '../support/start-server.js';
+import { gate, startServer } from '../support/start-server.js';
 import type { ModelConfig, QueuePolicy } from 'tstriton';
+import { ModelClient } from 'tstriton/client';
 
 const EXPIRED = 'UNAVAILABLE Request timeout expired';
 
@@ -52,6 +53,33 @@ describe('the queue of a model', () => {
     // Nobody who was refused is in a statistic.
     const { success, fail } = (await clients.statistics()).inference_stats;
     expect([success.count, fail.count]).toEqual([9, 0]);
+  });
+
+  it.each([true, false])('refuses none that an instance has room for, with serverThread: %s', async (serverThread) => {
+    const calls = Array.from({ length: 8 }, (_, x) => x);
+    const all = gate();
+    let begun = 0;
+    const one = { dtype: 'int32', shape: [1] } as const;
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          modelName: 'Room',
+          inputs: { x: one },
+          outputs: { y: one },
+          config: { maxBatchSize: 1, concurrency: calls.length, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } },
+          inferFunc: async (requests) => {
+            // The first request alone finds the model out.
+            if (begun++ === calls.length) all.open();
+            if (begun > 1) await all.opened;
+            return requests;
+          },
+        }),
+      { serverThread },
+    );
+    await using client = new ModelClient(server.grpc, 'Room', { retry: false });
+    await client.inferSample({ x: 0 });
+    const answers = await Promise.all(calls.map((x) => client.inferSample({ x })));
+    expect(answers.map(({ y }) => y?.data[0] as number)).toEqual(calls);
   });
 
   it('refuses who waited too long, though the instance stays busy', async () => {

@@ -74,3 +74,30 @@ describe.each(['http', 'grpc'] as const)('over %s', (protocol) => {
     }
   });
 });
+
+describe.each([true, false])('with serverThread: %s', (serverThread) => {
+  // As JavaScript lets people write it, with gRPC's name of the code.
+  it.each(['http', 'grpc'] as const)('an error with an unknown code fails its request over %s', async (protocol) => {
+    const wrong = () => new TritonError('INVALID_ARGUMENT' as ErrorCode, 'no such code');
+    await using own = await startServer(
+      (triton) =>
+        triton.bind({
+          ...failing,
+          inferFunc: (requests) =>
+            requests.map(({ inputs }) => {
+              if (inputs.code.data[0] === 'thrown') throw wrong();
+              return wrong();
+            }),
+        }),
+      { serverThread },
+    );
+    await using client = new ModelClient(own[protocol], failing);
+    for (const how of ['thrown', 'returned']) {
+      await expect(client.inferSample({ code: [how] })).rejects.toMatchObject({
+        code: 'INTERNAL',
+        status: 500,
+        message: 'no such code',
+      });
+    }
+  });
+});

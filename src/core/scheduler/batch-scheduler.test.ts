@@ -372,6 +372,24 @@ describe('BatchScheduler with timeouts', () => {
     expect(harness.statistics.pending).toBe(1);
   });
 
+  it('refuses no request that a free instance has room for, though others came in the same turn', () => {
+    const policy = { maxQueueSize: 1 };
+    const instances = [new ManualInstance(), new ManualInstance(), new ManualInstance()];
+    const harness = start({ maxBatchSize: 1, batcher: { defaultQueuePolicy: policy } }, instances);
+    harness.sendAll('abcde');
+    pass();
+    expect(instances.map(({ batches }) => batches)).toEqual([['a'], ['b'], ['c']]);
+    expect(harness.answers).toEqual(['e UNAVAILABLE [request id: e] Exceeds maximum queue size']);
+    expect(harness.statistics.pending).toBe(1);
+  });
+
+  it('refuses the requests of one turn that would wait for others', () => {
+    const policy = { maxQueueSize: 2 };
+    const harness = start({ batcher: { maxQueueDelayMicroseconds: 50_000, defaultQueuePolicy: policy } });
+    harness.sendAll('abc');
+    expect(harness.answers).toEqual(['c UNAVAILABLE [request id: c] Exceeds maximum queue size']);
+  });
+
   it('never refuses a request that executes', () => {
     const instance = new ManualInstance();
     const harness = start(REJECT_AFTER_100, [instance]);

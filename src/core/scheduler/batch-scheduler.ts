@@ -71,7 +71,12 @@ class BatchScheduler implements Scheduler {
     try {
       this.#queue.enqueue(request, now);
     } catch (error) {
-      return this.#outcomes.refuse(request, TritonError.from(error));
+      // Requests of this turn wait to be seen together. They fill the queue only where no instance takes them.
+      if (this.#immediate === undefined || this.#runner.free() === undefined)
+        return this.#outcomes.refuse(request, TritonError.from(error));
+      this.#dispatch();
+      if (this.#queue.isFull(request, 0)) return this.#outcomes.refuse(request, TritonError.from(error));
+      this.#queue.enqueue(request, now);
     }
     this.#statistics.pending++;
     this.#outcomes.takeTurn(request);
