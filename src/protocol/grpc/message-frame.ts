@@ -185,8 +185,11 @@ export class MessageFrameReader {
     // The message's beginning decides how it is laid out.
     if (this.#memory !== undefined && this.#message === undefined) return undefined;
     if (!this.#makeRoom(1)) return undefined;
+    const target = this.#message!.subarray(this.#filled);
+    // There is more memory when more has come.
+    if (target.length < SMALLEST_TARGET_BYTES) return undefined;
     this.#isFilling = true;
-    return this.#message!.subarray(this.#filled);
+    return target;
   }
 
   /** The target is full. */
