@@ -44,7 +44,6 @@ export class ResponseQueue<T> {
   close(): void {
     this.#responses.length = 0;
     this.end();
-    this.#release();
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
@@ -61,6 +60,8 @@ export class ResponseQueue<T> {
 
   #finish(end: End): void {
     this.#end ??= end;
+    // Nothing follows what they brought, and the loop may never take it.
+    this.#release();
     if (this.#taker !== undefined) this.#tellEnd();
   }
 
