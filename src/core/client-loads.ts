@@ -61,7 +61,9 @@ export class ClientLoads {
     if (client === undefined || countLeft === undefined) return this.#load(name, parameters);
     const { bytes, left } = client;
     const onLeft = () => countLeft(bytes);
-    left.addEventListener('abort', onLeft, { once: true });
+    // It may have left while its request was read.
+    if (left.aborted) onLeft();
+    else left.addEventListener('abort', onLeft, { once: true });
     try {
       await this.#load(name, parameters);
     } finally {

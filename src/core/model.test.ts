@@ -1,3 +1,6 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { inferRequest, RecordingSink, wireTensor } from '../../test/support/infer-requests.js';
@@ -6,6 +9,9 @@ import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { ResponseCache } from './cache/response-cache.js';
 import { Model } from './model.js';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 beforeEach(fakeTime);
 afterEach(() => void vi.useRealTimers());
@@ -192,6 +198,35 @@ describe('Model with sequences of strings', () => {
     expect(instance.batches).toEqual([]);
     expect(answers).toEqual(['a UNAVAILABLE Server exiting', 'b UNAVAILABLE Server exiting']);
     expect(model.inflight).toBe(0);
+  });
+});
+
+describe('Model with a callable that takes long', () => {
+  it.each([
+    ['waits for the answer to another one', { responseCache: true }, undefined],
+    ['continues a sequence', { maxBatchSize: 4, sequenceBatching: {} }, { id: 1, end: false }],
+    ['keeps its order', { batcher: { preserveOrdering: true } }, undefined],
+  ])('holds no memory of a request whose client has left, and that %s', (_, config, sequence) => {
+    const inputs = { x: { dtype: 'uint8', shape: [-1] } } as const;
+    const spec = completeModelConfig({ modelName: 'm', inputs, outputs: {}, config }, 1);
+    const model = new Model(spec, { cache: new ResponseCache(1 << 20) });
+    const instance = new ManualInstance();
+    model.addInstance(instance);
+    const send = (start: boolean, x = wireTensor('x', 'uint8', Uint8Array.of(7), [1, 1])) => {
+      const request = inferRequest({ inputs: [x], ...(sequence && { sequence: { ...sequence, start } }) });
+      return { x: new WeakRef(x.bytes), inflight: model.infer(request, new RecordingSink()) };
+    };
+    send(true);
+    pass(1);
+    const { x, inflight } = send(false);
+    pass(1);
+    inflight.cancel();
+    expect([instance.batches.length, model.inflight]).toEqual([1, 1]);
+    return vi.waitFor(() => {
+      collectGarbage();
+      // Not the bytes themselves: a failed expectation would hold them.
+      expect(x.deref() === undefined).toBe(true);
+    });
   });
 });
 

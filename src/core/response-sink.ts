@@ -23,8 +23,7 @@ export interface ResponseSink {
 export interface InflightRequest {
   /**
    * The client is gone: a queued request leaves the queue at once, a running one sees its AbortSignal.
-   * The sink then ends with CANCELLED, unless the request's outcome was fixed before. Where answers keep the
-   * order of the requests, it ends when its turn comes.
+   * The sink then ends with CANCELLED, unless the request's outcome was fixed before.
    */
   cancel(): void;
 }

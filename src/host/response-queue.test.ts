@@ -52,6 +52,18 @@ describe('ResponseQueue', () => {
     expect(await settled(sixteenth)).toBe(true);
   });
 
+  it.each(['end', 'fail'] as const)(
+    'lets whoever waits go at the end, though the loop takes nothing: %s',
+    async (how) => {
+      const queue = new ResponseQueue<number>();
+      for (let i = 0; i < 15; i++) void queue.push(i);
+      const last = queue.push(15);
+      queue[how](new Error('broken'));
+      expect(await settled(last)).toBe(true);
+      expect((await queue.next()).value).toBe(0);
+    },
+  );
+
   it('lets whoever waits go when the loop wants no more, and keeps nothing', async () => {
     const queue = new ResponseQueue<number>();
     for (let i = 0; i < 15; i++) void queue.push(i);

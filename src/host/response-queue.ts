@@ -46,7 +46,6 @@ export class ResponseQueue<T> {
   close(): void {
     this.#responses.clear();
     this.end();
-    this.#release();
   }
 
   next(): Promise<IteratorResult<T, undefined>> {
@@ -63,6 +62,8 @@ export class ResponseQueue<T> {
 
   #finish(end: End): void {
     this.#end ??= end;
+    // Nothing follows what they brought, and the loop may never take it.
+    this.#release();
     if (this.#taker !== undefined) this.#tellEnd();
   }
 

@@ -9,11 +9,11 @@ import { runSteps } from './run-steps.js';
 
 const requests = () => Array.from({ length: 3 }, () => new HostedRequest({}, 1, '', undefined));
 
-/** Runs groups over three requests: what each was answered, and how it ended. */
-async function run(groups: readonly RequestGroup[], batch = requests()) {
+/** Runs groups or streams over three requests: what each was answered, and how it ended. */
+async function run(given: readonly RequestGroup[] | RequestStreams, batch = requests()) {
   const answers: unknown[][] = batch.map(() => []);
   const ends: unknown[] = batch.map(() => 'open');
-  await runSteps(new RequestGroups(groups), {
+  await runSteps(RequestStreams.is(given) ? given : new RequestGroups(given), {
     requests: batch,
     model: 'm',
     resolve: (result, index) => ({
@@ -87,6 +87,24 @@ describe('groups of requests', () => {
     ]);
     expect(answers).toEqual([[['d', 0]], [['c', 1]], [['a', 2], ['b', 2]]]); // prettier-ignore
     expect(ends).toEqual([undefined, undefined, undefined]);
+  });
+
+  it('end once, though a generator fails when it is left', async () => {
+    const fail = () => {
+      throw new Error('it was left');
+    };
+    const left = function* () {
+      try {
+        yield new TritonError('INVALID_ARG', 'not you');
+      } finally {
+        fail();
+      }
+    };
+    const leftLater = async function* () {
+      yield* left();
+    };
+    const { ends } = await run(new RequestStreams([left, leftLater]));
+    expect(ends).toEqual(['not you', 'not you', 'open']);
   });
 
   it('stop when their clients are gone, and not before', async () => {

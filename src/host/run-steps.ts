@@ -171,6 +171,7 @@ async function eachStep(
     // An error from `next` has ended the generator; an error from `take` has not.
     throw TritonError.from(error);
   } finally {
-    if (!finished) await Promise.resolve(inside(() => iterator.return?.(undefined))).catch(() => undefined);
+    // Its requests have ended: nobody is told that its `finally` fails.
+    if (!finished) await inside(async () => iterator.return?.(undefined)).catch(() => undefined);
   }
 }

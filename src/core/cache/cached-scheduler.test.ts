@@ -22,8 +22,9 @@ class EchoInstance implements ModelInstance, Execution {
 
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
     this.batches.push(batch.map(({ id }) => id).join(''));
+    const given = batch.map(({ inputs }) => inputs[0]!);
     this.#finish = (error) => {
-      this.outputs = batch.map(({ inputs }) => ({ ...inputs[0]!, name: 'y', bytes: inputs[0]!.bytes.slice() }));
+      this.outputs = given.map((input) => ({ ...input, name: 'y', bytes: input.bytes.slice() }));
       done(
         this.outputs.map((output) =>
           error === undefined

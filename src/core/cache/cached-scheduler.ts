@@ -62,7 +62,7 @@ export class CachedScheduler {
     const flight = this.#flights.get(key);
     if (flight?.takes(request)) {
       this.#outcomes.takeTurn(request);
-      flight.followers.push(request);
+      flight.add(request);
     } else {
       this.#watch(key, request);
       this.#scheduler.enqueue(request);
@@ -108,7 +108,7 @@ export class CachedScheduler {
       // The refusal was the leader's own: the first of the others takes its place.
       const next = this.#flights.get(key);
       if (next?.takes(follower)) {
-        next.followers.push(follower);
+        next.add(follower);
       } else {
         this.#watch(key, follower);
         this.#scheduler.enqueue(follower);
@@ -139,7 +139,7 @@ export class CachedScheduler {
 /** A request under way, and the requests that wait for its answer. */
 class Flight implements OutcomeWatcher {
   leader: PendingRequest;
-  readonly followers: PendingRequest[] = [];
+  readonly followers = new Set<PendingRequest>();
   readonly answered: OutcomeWatcher['answered'];
   readonly failed: OutcomeWatcher['failed'];
 
@@ -155,9 +155,17 @@ class Flight implements OutcomeWatcher {
     return leader.isDispatched || (leader.priority === priority && leader.timeoutMicroseconds === timeoutMicroseconds);
   }
 
+  /** A request waits for the answer, as long as its client does. */
+  add(follower: PendingRequest): void {
+    this.followers.add(follower);
+    const leave = () => void this.followers.delete(follower);
+    follower.watcher = { answered: leave, failed: leave, takeOver: () => false };
+  }
+
   /** The client of an executing leader is gone: another request takes the execution over. */
   takeOver(): boolean {
-    for (let next = this.followers.shift(); next !== undefined; next = this.followers.shift()) {
+    for (const next of this.followers) {
+      this.followers.delete(next);
       if (next.decided) continue;
       this.leader.handOver(next);
       this.leader = next;

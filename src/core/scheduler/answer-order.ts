@@ -21,6 +21,11 @@ export class AnswerOrder {
     this.#order.push(turn);
   }
 
+  /** Nobody waits for the answer of `request`: it gives up its turn. */
+  leave(request: object): void {
+    if (this.#unanswered.has(request)) this.answer(request, NOTHING);
+  }
+
   /** Gives the answer of `request` now, or when its turn comes. */
   answer(request: object, answer: () => void): void {
     const turn = this.#unanswered.get(request);
@@ -34,3 +39,5 @@ export class AnswerOrder {
     }
   }
 }
+
+const NOTHING = (): void => undefined;

@@ -34,7 +34,8 @@ export interface RequestOwner {
 export class PendingRequest implements ExecutionRequest, QueuedRequest, InflightRequest {
   readonly id: string;
   readonly parameters: Parameters | undefined;
-  readonly inputs: readonly (InferTensor | undefined)[];
+  /** None once it has failed. */
+  inputs: readonly (InferTensor | undefined)[];
   readonly rows: number;
   /** Undefined where an execution must leave its inputs, which may be executed again. */
   memory: readonly ArrayBuffer[] | undefined;
@@ -74,9 +75,9 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   /** Whether its execution was begun for another request: that one is what the callable knows of. */
   #tookOver = false;
   readonly #owner: RequestOwner;
-  readonly #sink: ResponseSink;
+  #sink: ResponseSink;
   /** Undefined for a request that is not traced. */
-  readonly follower: RequestTrace | undefined;
+  follower: RequestTrace | undefined;
 
   constructor(
     request: ModelInferRequest,
@@ -211,6 +212,11 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     this.#owner.ended(this);
     this.follower?.failed(error, this.#isHosted);
     this.#refuse(error, refused);
+    // What it held is not counted any more. A list may keep the request itself until its turn comes.
+    this.inputs = NOTHING;
+    this.memory = undefined;
+    this.follower = undefined;
+    this.#sink = NOBODY;
   }
 
   // Spelled out, because all responses then have one hidden class: copies by spreading would each have one of their own, and
@@ -232,3 +238,6 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
     }
   }
 }
+
+const NOTHING: readonly InferTensor[] = [];
+const NOBODY: ResponseSink = { respond: () => undefined, complete: () => undefined, fail: () => undefined };

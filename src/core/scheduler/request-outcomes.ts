@@ -169,6 +169,7 @@ export class RequestOutcomes {
   /** The client of an accepted request is gone. */
   cancel(request: PendingRequest): void {
     if (this.#log.level >= 1) this.#log.cancelled(request);
+    if (!request.decided) this.#order?.leave(request);
     this.fail(request, new TritonError('CANCELLED', ''), 'CANCELED');
   }
 
