@@ -38,7 +38,7 @@ export interface ServerClientOptions {
   readonly maxQueueSize?: number;
   /** The largest answer, or message of a stream, that the client accepts, in bytes. Default: 1 GiB. */
   readonly maxResponseBytes?: number;
-  /** The token of a server with restricted endpoints, `Triton.getAccessToken()`: sent with every request, in a header of its own. */
+  /** The token of a server with restricted endpoints, its `triton.accessToken`: sent with every request, in a header of its own. */
   readonly accessToken?: string;
 }
 

@@ -102,8 +102,8 @@ export class ModelClient<
    * may share one ArrayBuffer.
    *
    * Rejects with a TritonError, which has the server's code and message if the server refuses. INVALID_ARG: the inputs do not fit
-   * the model, or the model is decoupled. UNAVAILABLE: the server cannot be reached. DEADLINE_EXCEEDED: the time is over.
-   * CANCELLED: after an abort or `close`.
+   * the model, or the model is decoupled. UNAVAILABLE: the server cannot be reached, or the client is closed. DEADLINE_EXCEEDED: the
+   * time is over. CANCELLED: by an abort, or by `close` while the call was under way.
    *
    * @example
    * await client.inferSample(Float32Array.of(1), Float32Array.of(2), { timeoutMs: 100 });
@@ -172,7 +172,7 @@ export class ModelClient<
 
   /**
    * Any number of requests on one gRPC stream, and their answers as they come. A server behind a proxy, or one that keeps state, gets
-   * them in order. Nothing is sent before the first request. Rejects with UNSUPPORTED over HTTP.
+   * them in order. Nothing is sent before the first request. Throws UNSUPPORTED over HTTP.
    *
    * @example
    * await using stream = client.stream();

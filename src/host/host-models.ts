@@ -2,6 +2,7 @@
 
 import { invalidArg, TritonError } from '../errors.js';
 import { checkMembers, expectAtLeast, expectInteger, expectObject, expectString, textOf } from '../checks/check.js';
+import { oddElementOf } from '../checks/odd-element.js';
 import type { InferTensor } from '../model/exchange.js';
 import { isInputList } from '../model/input-list.js';
 import type {
@@ -19,7 +20,7 @@ import type { Urgency } from '../model/urgency.js';
 import type { TraceContext } from '../observability/traces.js';
 import type { AbortSource } from '../lifecycle/abort-source.js';
 import { followSignal } from '../lifecycle/follow-signal.js';
-import { type DataOf, type Dtype, dtypeOf, DTYPES } from '../tensor/dtype.js';
+import { type DataOf, type Dtype, dtypeOf, DTYPES, isBytesDtype } from '../tensor/dtype.js';
 import { decodeRaw, encodeRaw, rawByteLength, writeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
 import { ResponseQueue } from './response-queue.js';
@@ -193,10 +194,11 @@ function copyOf(dtype: Dtype, data: DataOf[Dtype]): Uint8Array {
 }
 
 function asTensor(value: unknown, what: string): Tensor<Dtype> {
-  if (Tensor.is(value)) return value;
-  const foreign = foreignTensor(value, what);
-  if (foreign !== undefined) return foreign;
-  throw invalidArg(`${what} must be a Tensor, got ${typeof value}`);
+  const tensor = Tensor.is(value) ? value : foreignTensor(value, what);
+  if (tensor === undefined) throw invalidArg(`${what} must be a Tensor, got ${typeof value}`);
+  const fault = isBytesDtype(tensor.dtype) ? oddElementOf(tensor) : undefined;
+  if (fault !== undefined) throw invalidArg(`${what} ${fault}`);
+  return tensor;
 }
 
 function tensorsOf(outputs: readonly InferTensor[]): Readonly<Record<string, Tensor>> {

@@ -57,7 +57,7 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
    * none, where a request's sequence is for the callable alone.
    */
   readonly sequenceBatching?: SequenceBatching;
-  /** Batches of an asynchronous callable that may run at the same time on one instance. Default 1. */
+  /** Batches of an asynchronous callable that may run at the same time on one instance. Default 1; of a decoupled model any number. */
   readonly concurrency?: number;
   /**
    * Whether the response cache keeps answers and sends them for identical requests. Needs a cache in TritonConfig.
@@ -72,7 +72,7 @@ export interface ModelConfig<Decoupled extends boolean = boolean> {
   readonly executionTimeoutMicroseconds?: number;
   /**
    * Whether a failed batch runs again, one request at a time, so that only the faulty requests fail. The callable sees
-   * the other requests twice. Not for decoupled models. Default false.
+   * the other requests twice. Not for decoupled models. Default false; of `onnx()` true.
    */
   readonly isolateFailures?: boolean;
   /** Whether the model sends any number of responses per request. Default false. */

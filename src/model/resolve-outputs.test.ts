@@ -8,6 +8,7 @@ import { Tensor } from '../tensor/tensor.js';
 import type { ModelSpec } from './callable.js';
 import { completeModelConfig } from './complete-model.js';
 import { HostedRequest } from './inference-request.js';
+import { InferenceResponse } from './inference-response.js';
 import { recordOf, resolveOutputs } from './resolve-outputs.js';
 
 interface Options {
@@ -162,6 +163,10 @@ describe('a result', () => {
     [new (class Result {})(), `a Result, ${expected}`],
     [(function* () {})(), `a Generator, ${expected}; only decoupled models may return generators`],
     [(async function* () {})(), `a AsyncGenerator, ${expected}; only decoupled models may return generators`],
+    [
+      new InferenceResponse({ a: row }),
+      `a InferenceResponse, ${expected}; it is the result for one request, of a function of requests or of a step`,
+    ],
     [Promise.resolve({ a: row }), `a Promise, ${expected}; await it, or use Promise.all for a list of promises`],
   ])('cannot be %o', (result, message) => {
     expect(() => resolveOutputs(result, two, 1)).toThrow(broken(`model 'm' returned ${message}`));

@@ -33,7 +33,7 @@ export interface SequenceStateSpec {
 }
 
 /** Why the state of a sequence is not needed any more. */
-export type SequenceEndReason = 'ended' | 'restarted' | 'expired' | 'timedOut' | 'cancelled' | 'unloaded';
+export type SequenceEndReason = 'ended' | 'restarted' | 'expired' | 'cancelled' | 'unloaded';
 
 /** Triton's ModelSequenceBatching, and what TypeScript callables have beyond it. */
 export interface SequenceBatching {

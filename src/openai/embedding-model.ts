@@ -93,14 +93,20 @@ function joined(embeddings: readonly Embedding[], { count, what, failRow }: Join
       failRow(row, embedding);
       return;
     }
-    if (!(embedding instanceof Float32Array || Array.isArray(embedding)) || embedding.length !== length) {
-      const got =
-        embedding instanceof Float32Array || Array.isArray(embedding)
-          ? `${embedding.length} numbers`
-          : describeValue(embedding);
-      throw new TritonError('INTERNAL', `${what} returned ${got} for text ${row}, expected ${length} numbers`);
-    }
+    const [got, expected] = faultOf(embedding, length) ?? [];
+    if (got !== undefined)
+      throw new TritonError('INTERNAL', `${what} returned ${got} for text ${row}, expected ${expected}`);
     rows.set(embedding, row * length);
   });
   return new Tensor('float32', rows, [count, length]);
+}
+
+/** What was given in the place of an embedding, and what was expected; undefined for an embedding of that length. */
+function faultOf(given: unknown, length: number): readonly [got: string, expected: string] | undefined {
+  const isList = Array.isArray(given);
+  if (!isList && !(given instanceof Float32Array)) return [describeValue(given), 'a Float32Array or a list of numbers'];
+  // A text would become NaN.
+  const odd = isList ? given.findIndex((value) => typeof value !== 'number') : -1;
+  if (odd >= 0) return [`a list with ${describeValue(given[odd])} at index ${odd}`, 'numbers'];
+  return given.length === length ? undefined : [`${given.length} numbers`, `${length} numbers`];
 }

@@ -18,7 +18,10 @@ export interface GenerationOptions {
   readonly frequencyPenalty: number | undefined;
   /** Equal requests with equal seeds should get equal answers. */
   readonly seed: number | undefined;
-  /** All fields as the client sent them, under the names of the API. */
+  /**
+   * All fields as the client sent them, under the names of the API, without the chat or prompt and what the server does itself:
+   * `model`, `stream`, `stream_options`, `n` and `echo`.
+   */
   readonly options: JsonFields;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;

@@ -22,7 +22,7 @@ export interface TranscriptionRequest {
   /** Text that came before, or words that will come. */
   readonly prompt: string | undefined;
   readonly temperature: number | undefined;
-  /** All fields as the client sent them, under the names of the API, without the file and the model. */
+  /** All fields as the client sent them, under the names of the API, without `file`, `model` and `stream`. */
   readonly options: JsonFields;
   /** Aborts when the client is gone. */
   readonly signal: AbortSignal;

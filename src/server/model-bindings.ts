@@ -28,6 +28,8 @@ interface Place {
   replacing?: Promise<void> | undefined;
 }
 
+const HOW_TO_REPLACE = '; use rebind to replace it, or bind with { replace: true } where it may be there';
+
 export class ModelBindings {
   readonly #places = new Map<string, Place>();
   /** Bindings that load to replace a bound one. */
@@ -74,9 +76,10 @@ export class ModelBindings {
 
   /**
    * Adds a binding, and loads it in the background where there is a server. Throws ALREADY_EXISTS for a bound name and
-   * version, unless `replace` is set.
+   * version, unless `replace` is set. No options: bound models cannot be replaced here.
    */
-  add(binding: ModelBinding, { replace = false }: BindOptions = {}): void {
+  add(binding: ModelBinding, options?: BindOptions): void {
+    const { replace = false } = options ?? {};
     const { name, version } = binding.config;
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
@@ -93,7 +96,7 @@ export class ModelBindings {
     if (place !== undefined) {
       throw new TritonError(
         'ALREADY_EXISTS',
-        `Cannot add model with the same name twice: '${name}' version ${version} is bound; use rebind to replace it, or bind with { replace: true } where it may be there`,
+        `Cannot add model with the same name twice: '${name}' version ${version} is bound${options === undefined ? '' : HOW_TO_REPLACE}`,
       );
     }
     this.#places.set(binding.key, { binding });

@@ -187,6 +187,12 @@ describe('Tensor.from', () => {
 });
 
 describe('Tensor.fromFloat32', () => {
+  it('is for 16-bit floats alone', () => {
+    expect(() => Tensor.fromFloat32('float32' as 'float16', [1])).toThrow(
+      invalid('Tensor.fromFloat32 takes float16 or bfloat16, got float32'),
+    );
+  });
+
   it('rounds to float16 and bfloat16', () => {
     expect(Tensor.fromFloat32('float16', [1, -2])).toEqual(new Tensor('float16', Uint16Array.of(0x3c00, 0xc000), [2]));
     expect(Tensor.fromFloat32('bfloat16', Float32Array.of(1, 2), [2, 1])).toEqual(

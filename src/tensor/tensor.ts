@@ -39,7 +39,10 @@ export class Tensor<D extends Dtype = AnyDtype> {
   readonly shape: readonly number[];
   declare readonly [BRAND]: true;
 
-  /** Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. */
+  /**
+   * Throws INVALID_ARG when data and dtype, or data and shape, do not belong together. The elements of `string` and `bytes` are checked
+   * where the tensor is used.
+   */
   constructor(dtype: D, data: DataLike<D>, shape?: readonly number[]) {
     // Every request comes through here: no allocation, and an error text is made only for an error.
     const own = toDataOf(dtype, data);
@@ -85,6 +88,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
     values: ArrayLike<number>,
     shape: readonly number[] = [values.length],
   ): Tensor<D> {
+    if (!Object.hasOwn(HALVES, dtype)) throw misuse(`Tensor.fromFloat32 takes float16 or bfloat16, got ${dtype}`);
     return new Tensor<D>(dtype, HALVES[dtype].encode(values) as DataOf[D], shape);
   }
 
@@ -139,7 +143,10 @@ export class Tensor<D extends Dtype = AnyDtype> {
     return Array.from({ length: this.rowCount }, (_, index) => this.row(index));
   }
 
-  /** Rows `start` up to but not including `end`, the first axis kept; a view for dtypes with typed arrays. */
+  /**
+   * Rows `start` up to but not including `end`, as far as there are any; a negative one is 0. The first axis stays. A view for dtypes
+   * with typed arrays.
+   */
   slice(start: number, end: number = this.rowCount): Tensor<D> {
     const last = Math.min(Math.max(end, 0), this.rowCount);
     const first = Math.min(Math.max(start, 0), last);
@@ -162,7 +169,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
     return new Tensor(this.dtype, this.data, shape);
   }
 
-  /** A new tensor with `fn` applied to each element. */
+  /** A new tensor with `fn` applied to each element. Numbers that do not fit an integer dtype are cut, as in typed arrays. */
   map(fn: (value: ElementOf<D>, index: number) => ElementOf<D>): Tensor<D> {
     const data = (this.data as unknown as { map(fn: (value: never, index: number) => unknown): DataOf[D] }).map(
       fn as never,

@@ -8,6 +8,7 @@ import { stream } from '../callables/stream.js';
 import { TritonError } from '../errors.js';
 import { defineModel, type CallableOf } from '../model/callable.js';
 import { instanceGroup } from '../model/instance-group.js';
+import type { SequenceEndReason } from '../model/sequence-batching.js';
 import { Tensor } from '../tensor/tensor.js';
 import { call } from './call.js';
 
@@ -169,6 +170,27 @@ describe('call', () => {
     const failing = { ...model, setup: () => Promise.reject(new Error('no weights')) };
     await expect(call(failing, { x: [1] })).rejects.toThrow("setup of model 'Double' failed: no weights");
     expect(events).toHaveLength(3);
+  });
+
+  it('keeps the state of a sequence, as a server does', async () => {
+    const ends: string[] = [];
+    const model = {
+      ...double,
+      config: {
+        sequenceBatching: {
+          state: () => ({ sum: 5 }),
+          onEnd: ({ sum }: { sum: number }, reason: SequenceEndReason) => void ends.push(`${sum} ${reason}`),
+        },
+      },
+      inferFunc: batch(({ x }, { sequences }) => {
+        const state = sequences[0]!.state as { sum: number };
+        return { y: [[(state.sum += x.data[0]!)]], rows: [[1]] };
+      }) satisfies CallableOf<typeof double>,
+    };
+    const { y } = await call(model, { x: [2] }, { sequence: { id: 'a', start: true, end: true } });
+    expect([y.toNested(), ends]).toEqual([[7], ['7 ended']]);
+    await call(model, { x: [3] }, { sequence: { id: 'a', start: true } });
+    expect(ends).toEqual(['7 ended', '8 unloaded']);
   });
 
   it('hands on what is logged', async () => {

@@ -4,9 +4,10 @@
 import { type CalledEngine, callModel } from '../core/call-model.js';
 import type { Execution, ExecutionDone, ModelInstance } from '../core/instance/model-instance.js';
 import { Model } from '../core/model.js';
+import { serverStopping } from '../core/refusals.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import { TritonError } from '../errors.js';
-import { hostedCallable } from '../host/callable-turns.js';
+import { hostedCallable, type HostedCallable } from '../host/callable-turns.js';
 import { InlineInstance } from '../link/inline-instance.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { Callable, ModelSpec } from '../model/callable.js';
@@ -17,6 +18,7 @@ import type { ModelInferRequest } from '../model/exchange.js';
 import { isInstanceGroup } from '../model/instance-group.js';
 import { instanceLogger, type Logger } from '../observability/logger.js';
 import { runSetup, setupContext, type Setup } from '../model/run-setup.js';
+import { sequenceStateSource } from '../model/sequence-state-source.js';
 
 /** A bound model, whatever its tensors. */
 export interface TestedModel extends ModelSpec {
@@ -55,16 +57,21 @@ export class TestedModels implements CalledEngine {
     const logger = instanceLogger(this.#logger, config, 0);
     const { signal } = new AbortController();
     await runSetup(setup, setupContext(config, { instance: 0, args: undefined, logger, signal }));
-    this.#served.push({ model: this.#serve(config, callable as Callable, logger), teardown });
+    const state = sequenceStateSource(model.config?.sequenceBatching);
+    const hosted = hostedCallable(callable as Callable, config.concurrency, state);
+    this.#served.push({ model: this.#serve(config, hosted, logger), teardown });
     return config;
   }
 
   /** A request is a batch of its own: it waits for no others. */
-  #serve(config: CompleteModelConfig, callable: Callable, logger: Logger): Model {
+  #serve(config: CompleteModelConfig, hosted: HostedCallable, logger: Logger): Model {
     const model = new Model({ ...config, dynamicBatching: undefined, responseCache: false });
-    const instance = new InlineInstance(config, hostedCallable(callable, config.concurrency), { logger });
+    const instance = new InlineInstance(config, hosted, { logger });
     instance.caller = (call, sink) => callModel(this, call, sink);
-    model.addInstance({ execute: (...execution) => this.#run(instance, ...execution) });
+    model.addInstance({
+      execute: (...execution) => this.#run(instance, ...execution),
+      endSequence: (serial, reason) => instance.endSequence(serial, reason),
+    });
     return model;
   }
 
@@ -91,7 +98,11 @@ export class TestedModels implements CalledEngine {
   /** Tears the models down, the last one first, once their callables have come to an end or where that is not waited for. */
   async close(waits: boolean): Promise<void> {
     if (waits) await Promise.all(this.#running);
-    for (const { teardown } of this.#served.splice(0).reverse()) await teardown?.();
+    for (const { model, teardown } of this.#served.splice(0).reverse()) {
+      // Its live sequences end.
+      if (model.config.sequenceBatching !== undefined) model.stop(serverStopping(undefined));
+      await teardown?.();
+    }
   }
 
   /** Version '' is the latest. */

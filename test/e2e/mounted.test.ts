@@ -318,6 +318,18 @@ describe('a handler', () => {
     }
   });
 
+  it('takes the host from the URL of a request without a header of it, as programs make them', async () => {
+    await using triton = new Triton({ ...NO_PORTS, allowedHosts: ['models.example'] });
+    const handler = triton.fetchHandler();
+    await triton.run();
+    const status = async (url: string, host?: string) =>
+      (await handler(new Request(url, host === undefined ? {} : { headers: { host } }))).status;
+    expect(await status('http://localhost:3000/v2/health/live')).toBe(200);
+    expect(await status('http://models.example/v2/health/live')).toBe(200);
+    expect(await status('http://evil.example/v2/health/live')).toBe(403);
+    expect(await status('http://localhost/v2/health/live', 'evil.example')).toBe(403);
+  });
+
   it('keeps no more of answered requests than Node does itself', async () => {
     await using triton = new Triton(NO_PORTS);
     bindModels(triton);

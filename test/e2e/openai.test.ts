@@ -284,6 +284,27 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     });
   });
 
+  it('answers in JSON that every parser reads, whatever numbers an embedding has', async () => {
+    const embed = () => [[NaN, Infinity, 1]];
+    await using server = await startServer((triton) => triton.bind(embeddingModel({ modelName: 'Odd', embed })));
+    const { embeddings } = clientOf(server.http);
+    const { data } = await embeddings.create({ model: 'Odd', input: 'x', encoding_format: 'float' });
+    expect(data[0]!.embedding).toEqual([null, null, 1]);
+  });
+
+  it.each([
+    ['a text', ['a'], 'a list with a string at index 0 for text 1, expected numbers'],
+    ['a bigint', [1n], 'a list with a bigint at index 0 for text 1, expected numbers'],
+    ['doubles', Float64Array.of(1), 'a Float64Array for text 1, expected a Float32Array or a list of numbers'],
+    ['nothing', undefined, 'undefined for text 1, expected a Float32Array or a list of numbers'],
+    ['too many numbers', [1, 2], '2 numbers for text 1, expected 1 numbers'],
+  ])('says which embedding is none: %s', async (_, wrong, message) => {
+    const embed = () => [[1], wrong as never];
+    await using server = await startServer((triton) => triton.bind(embeddingModel({ modelName: 'Wrong', embed })));
+    const failed = failure(clientOf(server.http).embeddings.create({ model: 'Wrong', input: ['x', 'y'] }));
+    expect(await failed).toMatchObject({ status: 500, message: expect.stringContaining(message) as string });
+  });
+
   it('keeps different requests apart that come at once', async () => {
     await using server = await serve();
     const client = clientOf(server.http);
@@ -356,6 +377,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
       [() => completions.create({ model: 'Writer', messages: ['x'] as never }), null, "'messages' must be a list of objects"],
       [() => completions.create({ model: 'Writer', messages: user('x'), n: 1000 }), 'n', 'from 1 to 128'],
       [() => completions.create({ model: 'Writer', messages: user('x'), logprobs: true }), 'logprobs', 'not supported'],
+      [() => completions.create({ model: 'Writer', messages: user('x'), modalities: ['text', 'audio'] }), 'modalities', 'answers have no audio'],
+      [() => completions.create({ model: 'Writer', messages: user('x'), audio: { format: 'mp3', voice: 'alloy' } }), 'audio', 'answers have no audio'],
       [() => completions.create({ model: 'Writer', messages: user('x'), temperature: 9 }), null, "'temperature' must be a number from 0 to 2, got 9"],
       [() => completions.create({ model: 'Writer', messages: user('x'), max_tokens: 0.5 }), null, "'max_tokens' must be a number >= 1"],
       [() => completions.create({ model: 'Writer', messages: user('x'), stop: [''] }), null, "'stop' must be"],

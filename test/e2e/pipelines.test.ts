@@ -458,6 +458,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a pipeline wit
   it.each([
     [undefined, {}, "inputs for model 'Inner' must be an object, got undefined"],
     [{ x: [[1]] }, {}, "input 'x' for model 'Inner' must be a Tensor, got object"],
+    [
+      { x: new Tensor('string', [undefined as unknown as string]) },
+      {},
+      "input 'x' for model 'Inner' has element 0 that is undefined, expected a string",
+    ],
     [{}, { singal: 1 }, "a call of model 'Inner' has an unknown option 'singal'; did you mean 'signal'?"],
   ])('refuses inputs %o with options %o', async (inputs, options, error) => {
     await using server = await startServer(

@@ -355,6 +355,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model of ano
     });
   });
 
+  it('is refused where this process has bound the name: nothing here replaces a model', () => {
+    const remote = new RemoteTriton('grpc://localhost', { accessToken: 'any' });
+    bindDouble(remote);
+    expect(() => bindDouble(remote)).toThrow(
+      expect.objectContaining({
+        code: 'ALREADY_EXISTS',
+        message: "Cannot add model with the same name twice: 'Double' version 1 is bound",
+      }),
+    );
+  });
+
   it('is refused with another declaration than that of the other processes, which go on', async () => {
     await using server = await startServer(() => undefined, config);
     await using _first = await connectRemote(server, bindDouble);

@@ -123,6 +123,17 @@ describe.each(CLIENT_KINDS)('ServerClient over %s', (kind) => {
     await expect(client.systemSharedMemory('r')).rejects.toMatchObject({ code: 'NOT_FOUND' });
   });
 
+  it.each([
+    [{ byteSize: 1.5 }, 'byteSize of a region of shared memory must be an integer >= 0, got 1.5'],
+    [{ byteSize: undefined }, 'byteSize of a region of shared memory must be an integer >= 0, got undefined'],
+    [{ offset: -1 }, 'offset of a region of shared memory must be an integer >= 0, got -1'],
+    [{ key: 5 }, 'key of a region of shared memory must be a string, got 5'],
+    [{ bytesize: 4 }, "a region of shared memory has an unknown option 'bytesize'; did you mean 'byteSize'?"],
+  ])('refuses shared memory with %j', async (wrong, message) => {
+    const region = { name: 'r', key: '/r', byteSize: 16, ...wrong } as never;
+    await expect(client.registerSystemSharedMemory(region)).rejects.toMatchObject({ code: 'INVALID_ARG', message });
+  });
+
   it.skipIf(kind === 'in-process')('sends its token with every request, and is refused without', async () => {
     const all = ['health', 'metadata', 'model-config', 'statistics', 'inference', 'model-repository'] as const;
     const accessToken = 'let me in';

@@ -13,6 +13,7 @@ import {
   type ModelSpec,
   type NamedInputs,
   type Outputs,
+  type SequenceEndReason,
   type TensorSpec,
 } from 'tstriton';
 
@@ -239,6 +240,9 @@ triton.bind({ ...tokens, inferFunc: batch(({ prompt }) => ({ token: prompt })) }
 triton.bind({ ...tokens, inferFunc: stream(async ({ prompt }) => ({ token: prompt })) });
 triton.bind({ ...tokens, inferFunc: (requests) => requests.map(({ inputs }) => ({ token: inputs.prompt })) });
 triton.bind({ ...tokens, inferFunc: async (requests) => requests.map((_, i) => (i === 0 ? undefined : [[['a']]])) });
+
+// The reasons that `onEnd` may get.
+export type EndReasons = Expect<Equal<SequenceEndReason, 'ended' | 'restarted' | 'expired' | 'cancelled' | 'unloaded'>>;
 
 // What must not compile.
 

@@ -97,7 +97,7 @@ export interface ServedLogSettings {
   readonly warning: boolean;
   readonly error: boolean;
   readonly verboseLevel: number;
-  /** `default` or `ISO8601`. */
+  /** `default`, `ISO8601`, or of a TSTriton server `json`. */
   readonly format: string;
 }
 

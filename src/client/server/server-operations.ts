@@ -1,5 +1,6 @@
 // The questions that a ServerClient asks, in both protocols.
 
+import { checkMembers, expectAtLeast, expectString } from '../../checks/check.js';
 import {
   LogSettingsResponse,
   ModelConfigResponse,
@@ -232,8 +233,15 @@ export const sharedMemoryStatus = (name: string) =>
     },
   );
 
-export const registerSharedMemory = ({ name, key, offset = 0, byteSize }: SharedMemoryRegion) =>
-  serverOperation(
+/** Throws INVALID_ARG. */
+export const registerSharedMemory = (region: SharedMemoryRegion) => {
+  const what = 'a region of shared memory';
+  checkMembers(region, ['name', 'key', 'offset', 'byteSize'], what);
+  const name = expectString(region.name, `name of ${what}`);
+  const key = expectString(region.key, `key of ${what}`);
+  const offset = expectAtLeast(region.offset ?? 0, 0, `offset of ${what}`);
+  const byteSize = expectAtLeast(region.byteSize, 0, `byteSize of ${what}`);
+  return serverOperation(
     SystemSharedMemoryRegisterResponse,
     {
       method: 'SystemSharedMemoryRegister',
@@ -245,6 +253,7 @@ export const registerSharedMemory = ({ name, key, offset = 0, byteSize }: Shared
       body: { key, offset, byte_size: byteSize },
     },
   );
+};
 
 /** All of them, without a name. */
 export const unregisterSharedMemory = (name: string) =>

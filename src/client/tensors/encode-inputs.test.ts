@@ -155,6 +155,11 @@ describe('encodeInputs', () => {
       "input 'a' of model 'M' is a float64 tensor, expected float32",
     ],
     [
+      'a Tensor of text with a number in it',
+      { a: [1], b: B, c: new Tensor('string', [5 as unknown as string]) },
+      "input 'c' of model 'M' has element 0 that is a number, expected a string",
+    ],
+    [
       'a value that does not fit',
       { a: [1], b: [1, 2, 3, 0.5] },
       "input 'b' of model 'M': element 3 does not fit int32",

@@ -5,6 +5,7 @@ import { TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
 import { nearest } from '../../checks/nearest.js';
+import { oddElementOf } from '../../checks/odd-element.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import { formatShape, matchesShape } from '../../tensor/shape.js';
 import { encodeRaw } from '../../tensor/raw.js';
@@ -121,7 +122,7 @@ function encodeInput(value: unknown, { spec, model, kind, verb }: Wanted): Infer
     );
   }
   const shape = kind === 'sample' && model.maxBatchSize > 0 ? [1, ...tensor.shape] : tensor.shape;
-  return { name: spec.name, datatype: spec.datatype, shape, bytes: rawBytes(tensor) };
+  return { name: spec.name, datatype: spec.datatype, shape, bytes: rawBytes(tensor, what) };
 }
 
 function axisHint({ maxBatchSize }: ModelSignature, kind: InferKind, verb: string): string {
@@ -131,8 +132,13 @@ function axisHint({ maxBatchSize }: ModelSignature, kind: InferKind, verb: strin
     : ` ${verb}Batch takes tensors with the batch axis first.`;
 }
 
-function rawBytes({ dtype, data }: Tensor): Uint8Array {
-  if (isBytesDtype(dtype)) return encodeRaw(dtype, data);
+function rawBytes(tensor: Tensor, what: string): Uint8Array {
+  const { dtype, data } = tensor;
+  if (isBytesDtype(dtype)) {
+    const fault = oddElementOf(tensor);
+    if (fault !== undefined) throw new TritonError('INVALID_ARG', `${what} ${fault}`);
+    return encodeRaw(dtype, data);
+  }
   const { buffer, byteOffset, byteLength } = data as Uint8Array;
   return new Uint8Array(buffer, byteOffset, byteLength);
 }

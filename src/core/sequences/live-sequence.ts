@@ -22,8 +22,8 @@ export interface SequencedRequest extends QueuedRequest {
   live: LiveSequence | undefined;
 }
 
-/** Why a sequence is over. `lost`: its instance has ended. */
-export type SequenceEnd = SequenceEndReason | 'lost';
+/** Why a sequence is over. `lost`: its instance has ended. `timedOut`: it waited too long for an instance. */
+export type SequenceEnd = SequenceEndReason | 'lost' | 'timedOut';
 
 /** A refusal of all requests of a sequence that wait. */
 export interface SequenceFailure {

@@ -213,8 +213,8 @@ class SequenceScheduler implements Scheduler {
   #over(sequence: LiveSequence, how: SequenceEnd): void {
     const { sequences } = this.#parts.statistics;
     if (how === 'expired' || how === 'timedOut') sequences.expired++;
-    // The callable's side sees END itself, and a lost instance keeps nothing.
-    if (how === 'ended' || how === 'lost') return;
+    // The callable's side sees END itself, a lost instance keeps nothing, and no instance has had a sequence that timed out.
+    if (how === 'ended' || how === 'lost' || how === 'timedOut') return;
     for (const [slot, instance] of this.#instances) {
       if (instance === sequence.instance) slot.instance.endSequence?.(sequence.serial, how);
     }

@@ -32,6 +32,8 @@ export class FetchExchange extends MountedExchange {
   constructor(request: Request, target: string, surroundings: MountedSurroundings, onDone: () => void) {
     const { method, headers, body, signal } = request;
     const rawHeaders = [...headers].flat();
+    // A request that a program has made has its host in the URL alone.
+    if (!headers.has('host')) rawHeaders.push('host', new URL(request.url).host);
     const isMeasured = body === null || headers.has('content-length');
     super(new MountedRequest({ method, target, rawHeaders, isMeasured }), surroundings, '', onDone);
     this.#request = request;

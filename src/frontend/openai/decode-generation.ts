@@ -41,6 +41,7 @@ export function* decodeGeneration(
   const fields = yield* readFields(body, maxInputSize);
   const model = modelOf(fields);
   refuseLogProbabilities(fields);
+  if (endpoint === 'chat') refuseAudio(fields);
   const perPrompt = fields.integer('n', MOST_CHOICES) ?? 1;
   const bestOf = fields.integer('best_of', MOST_CHOICES) ?? perPrompt;
   if (bestOf !== perPrompt) throw new FieldError('best_of', `'best_of' must be equal to 'n', got ${bestOf}`);
@@ -92,4 +93,10 @@ function refuseLogProbabilities(fields: RequestFields): void {
       throw new FieldError(name, `'${name}' is not supported`);
     }
   }
+}
+
+function refuseAudio(fields: RequestFields): void {
+  const name = fields.text('modalities')?.includes('"audio"') === true ? 'modalities' : 'audio';
+  if (name === 'modalities' || fields.get('audio') !== undefined)
+    throw new FieldError(name, `'${name}' is not supported: answers have no audio`);
 }

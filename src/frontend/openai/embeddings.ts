@@ -6,8 +6,8 @@ import { TritonError } from '../../errors.js';
 import type { HttpExchange } from '../../http1/http-exchange.js';
 import type { InferTensor, ModelInferResponse } from '../../model/exchange.js';
 import { Pace, type PacedWork } from '../../pacing/paced-work.js';
-import { writeTensorData } from '../../protocol/http/write-tensor-data.js';
 import { borrowWriter, giveBackWriter, type JsonWriter } from '../../protocol/json/json-writer.js';
+import { writePlainTensor } from '../../protocol/plain-json/write-plain-tensor.js';
 import { answerJsonParts } from '../http/answers.js';
 import { Stages } from '../inference.js';
 import { answerOpenAiError, FieldError } from './openai-errors.js';
@@ -128,11 +128,7 @@ export class Embeddings {
         for (const row of rowsOf(embedding, rows)) {
           writer.raw(index === 0 ? '{' : ',{').raw('"object":"embedding","embedding":');
           if (isBase64) yield* writeBase64(writer, row, pace);
-          else {
-            writer.raw('[');
-            yield* writeTensorData(writer, row, pace);
-            writer.raw(']');
-          }
+          else yield* writePlainTensor(writer, row, { spec: undefined, batched: false, pace }) ?? [];
           writer.raw(`,"index":${index++}}`);
         }
       }
