@@ -13,7 +13,7 @@ const PLAIN_DATA = [
   'logger',
   'ascii',
   'linked-list',
-  'queue',
+  'ring',
   'pacing',
   'observability',
   'lifecycle',
@@ -36,7 +36,7 @@ const HTTP2_CONTRACTS = [
 const MAY_IMPORT: Readonly<Record<string, readonly string[] | 'anything'>> = {
   ascii: [],
   'linked-list': [],
-  queue: [],
+  ring: [],
   errors: [],
   logger: ['errors'],
   tensor: ['errors', 'logger'],

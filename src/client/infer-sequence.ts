@@ -7,7 +7,7 @@ import { TritonError } from '../errors.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { RequestSequence } from '../model/request-sequence.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
-import { Queue } from '../queue.js';
+import { Ring } from '../ring.js';
 import { AnsweredStream } from './answered-stream.js';
 import type { BegunCall, ClientCalls } from './client-calls.js';
 import type { CallOptions } from './client-options.js';
@@ -75,7 +75,7 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
   readonly id: RequestSequence['id'];
   readonly #source: InferSequenceSource;
   readonly #options: Omit<InferSequenceOptions, 'id'>;
-  readonly #queue = new Queue<Queued>();
+  readonly #queue = new Ring<Queued>();
   #stream: AnsweredStream | undefined;
   /** Requests that were sent and have no outcome. */
   #underWay = 0;

@@ -2,11 +2,11 @@
 
 import { type PacedWork } from '../pacing/paced-work.js';
 import { startPaced, type PacedEnd, type PacedRun } from '../pacing/paced-workers.js';
-import { Queue } from '../queue.js';
+import { Ring } from '../ring.js';
 
 export class PacedAnswers {
   #run: PacedRun | undefined;
-  readonly #later = new Queue<() => void>();
+  readonly #later = new Ring<() => void>();
 
   /** Whether an answer is being encoded, so that the next answer has to be {@link defer deferred}. */
   get busy(): boolean {

@@ -1,6 +1,6 @@
 // Responses on their way to a loop that takes them one by one. The sender gets a promise when it has to wait.
 
-import { Queue } from '../queue.js';
+import { Ring } from '../ring.js';
 
 /** The sender waits when this many responses lie here. */
 const HIGH_WATER = 16;
@@ -18,7 +18,7 @@ interface End {
 
 /** A queue for one loop, which calls `next` again only after it has answered. */
 export class ResponseQueue<T> {
-  readonly #responses = new Queue<T>();
+  readonly #responses = new Ring<T>();
   #taker: Taker<T> | undefined;
   /** Senders that brought too many responses, and wait. */
   readonly #waiting: (() => void)[] = [];
@@ -28,7 +28,8 @@ export class ResponseQueue<T> {
   push(response: T): void | Promise<void> {
     if (this.#end !== undefined) return;
     if (this.#taker !== undefined) return this.#take().resolve({ value: response, done: false });
-    if (this.#responses.push(response) < HIGH_WATER) return;
+    this.#responses.push(response);
+    if (this.#responses.length < HIGH_WATER) return;
     return new Promise((resolve) => this.#waiting.push(resolve));
   }
 

@@ -15,7 +15,7 @@ import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
-import { Queue } from '../queue.js';
+import { Ring } from '../ring.js';
 import { InProcessCall, type CallEnd } from './in-process-call.js';
 
 const SERVICE = '/inference.GRPCInferenceService';
@@ -78,7 +78,7 @@ export class InProcessTransport extends MessageTransport {
 class InProcessResponses implements ResponseStream {
   readonly #call: Call;
   readonly #opening: Promise<unknown>;
-  readonly #messages = new Queue<Buffer>();
+  readonly #messages = new Ring<Buffer>();
   readonly #forget: () => void;
   #server: InProcessCall | undefined;
   #end: CallEnd | undefined;

@@ -15,12 +15,13 @@ export const GROUPS: Readonly<Record<string, Group>> = {
   queue: {
     mutate: [
       'src/linked-list.ts',
+      'src/ring.ts',
       ...under(
         'core/scheduler',
-        'batch-queue batch-scan answer-order deadline-heap execution-limit instance-slots queue-entry ring',
+        'batch-queue batch-scan answer-order deadline-heap execution-limit instance-slots queue-entry',
       ),
     ],
-    tests: ['src/linked-list.test.ts', 'src/core/scheduler/*.test.ts'],
+    tests: ['src/linked-list.test.ts', 'src/ring.test.ts', 'src/core/scheduler/*.test.ts'],
   },
   validation: {
     mutate: under('core', 'validate-request'),

@@ -5,7 +5,7 @@ import { TritonError } from '../../errors.js';
 import type { Http2Error } from '../../http2/http2-error.js';
 import type { Http2Stream } from '../../http2/http2-stream.js';
 import type { MessageFrameReader } from '../../protocol/grpc/message-frame.js';
-import { Queue } from '../../queue.js';
+import { Ring } from '../../ring.js';
 import type { Call } from '../call.js';
 import { GrpcExchange, inOwnMemory, type GrpcRequest, type Unprocessed } from './grpc-exchange.js';
 import type { Http2Connection } from './http2-connection.js';
@@ -22,7 +22,7 @@ interface Waiter {
 }
 
 export class GrpcStreamCall extends GrpcExchange {
-  readonly #messages = new Queue<Buffer>();
+  readonly #messages = new Ring<Buffer>();
   #forget: (() => void) | undefined;
   /** Received bytes that we have not yet reported to the server as consumed. */
   #unconsumed = 0;

@@ -1,7 +1,7 @@
 // Holds answers back until all earlier requests have theirs: the batcher's preserve_ordering, which several
 // instances or overlapping batches would break.
 
-import { Ring } from './ring.js';
+import { Ring } from '../../ring.js';
 
 interface Turn {
   answer: (() => void) | undefined;

@@ -2,7 +2,7 @@
 // request of the same sequence must not overtake them.
 
 import type { RequestSequence } from '../../model/request-sequence.js';
-import { Ring } from '../scheduler/ring.js';
+import { Ring } from '../../ring.js';
 
 type SequenceId = RequestSequence['id'];
 

@@ -5,7 +5,7 @@ import type { InferTensor } from '../../model/exchange.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
 import type { SequenceEndReason } from '../../model/sequence-batching.js';
 import type { QueuedRequest } from '../scheduler/queue-entry.js';
-import { Ring } from '../scheduler/ring.js';
+import { Ring } from '../../ring.js';
 
 /** What the sequence batcher needs to know of a request. */
 export interface SequencedRequest extends QueuedRequest {

@@ -25,6 +25,16 @@ describe('Ring', () => {
     expect(ring.length).toBe(2);
   });
 
+  it('is empty once it is cleared, and takes new items', () => {
+    const ring = new Ring<number>();
+    for (let item = 0; item < 40; item++) ring.push(item);
+    ring.shift();
+    ring.clear();
+    expect([ring.length, ring.shift()]).toEqual([0, undefined]);
+    ring.push(7);
+    expect([ring.length, ring.at(0)]).toEqual([1, 7]);
+  });
+
   it('lets go of what was taken', async () => {
     const ring = new Ring<object>();
     const taken = new WeakRef({});

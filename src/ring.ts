@@ -32,6 +32,11 @@ export class Ring<T> {
     return item;
   }
 
+  clear(): void {
+    this.#items = new Array<T | undefined>(16);
+    this.#head = this.#length = 0;
+  }
+
   #grow(): void {
     const items = new Array<T | undefined>(this.#items.length * 2);
     for (let i = 0; i < this.#length; i++) items[i] = this.at(i);
