@@ -22,6 +22,8 @@ const PATIENCE_MS = 10_000;
 export interface GoodFigures {
   readonly requests: number;
   readonly failed: number;
+  /** Why the first of these failed. */
+  readonly reason: string | undefined;
   /** Milliseconds, of small requests. */
   readonly p50: number;
   readonly p99: number;
@@ -41,6 +43,7 @@ export class GoodClient {
   readonly #times: number[] = [];
   #requests = 0;
   #failed = 0;
+  #reason: string | undefined;
   #stopped = false;
   readonly #ended: Promise<void>;
 
@@ -61,7 +64,8 @@ export class GoodClient {
     await Promise.all(this.#clients.map((client) => client.close()));
     const times = this.#times.sort((a, b) => a - b);
     const at = (share: number) => percentile(times, share);
-    return { requests: this.#requests, failed: this.#failed, p50: at(0.5), p99: at(0.99), worst: at(1) };
+    const counts = { requests: this.#requests, failed: this.#failed, reason: this.#reason };
+    return { ...counts, p50: at(0.5), p99: at(0.99), worst: at(1) };
   }
 
   async #run(): Promise<void> {
@@ -69,37 +73,41 @@ export class GoodClient {
       const isLarge = i % LARGE_EVERY === 0;
       const begin = performance.now();
       // oxlint-disable no-await-in-loop -- one after the other
-      const isGood = i % CHECK_EVERY === 1 ? await this.#check() : await this.#ask(i, isLarge ? LARGE : SMALL);
+      try {
+        await (i % CHECK_EVERY === 1 ? this.#check() : this.#ask(i, isLarge ? LARGE : SMALL));
+      } catch (error) {
+        this.#failed++;
+        this.#reason ??= `${isLarge ? 'a large request' : 'a small request or a check'}: ${(error as Error).message}`;
+      }
       if (!isLarge) this.#times.push(performance.now() - begin);
       this.#requests++;
-      if (!isGood) this.#failed++;
       await sleep(PAUSE_MS);
       // oxlint-enable no-await-in-loop
     }
   }
 
-  async #ask(number: number, least: number): Promise<boolean> {
+  async #ask(number: number, least: number): Promise<void> {
     const x = Float32Array.from({ length: least + (number % LENGTHS) }, (_, i) => i + number);
-    try {
-      const { y } = await this.#clients[number % 2]!.inferSample({ x }, { requestId: String(number) });
-      const { data } = y as { readonly data: Float32Array };
-      return data.length === x.length && x.every((value, i) => data[i] === value);
-    } catch {
-      return false;
-    }
+    const { y } = await this.#clients[number % 2]!.inferSample({ x }, { requestId: String(number) });
+    const { data } = y as { readonly data: Float32Array };
+    const isItsOwn = data.length === x.length && x.every((value, i) => data[i] === value);
+    if (!isItsOwn) throw new Error('the answer to another request came');
   }
 
-  #check(): Promise<boolean> {
+  #check(): Promise<void> {
     const { http, ca } = this.#ports;
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       const where = { host: '127.0.0.1', port: http, path: '/v2/health/ready', ca };
       const ask = ca === undefined ? request : requestSecurely;
       const asked = ask({ ...where, agent: false, timeout: PATIENCE_MS }, (answer) => {
         answer.resume();
-        answer.on('end', () => resolve(answer.statusCode === 200));
-        answer.on('error', () => resolve(false));
+        answer.on('end', () => {
+          if (answer.statusCode === 200) resolve();
+          else reject(new Error(`HTTP ${answer.statusCode}`));
+        });
+        answer.on('error', reject);
       });
-      asked.on('error', () => resolve(false));
+      asked.on('error', reject);
       asked.on('timeout', () => asked.destroy(new Error('no answer')));
       asked.end();
     });

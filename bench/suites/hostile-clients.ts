@@ -92,6 +92,8 @@ export async function runHostileClients(options: SuiteOptions): Promise<SuiteRes
   ];
   options.print(formatTable(head, rows));
   for (const name of names) options.print(`${name}: ${SIEGES[name]!.about}`);
+  for (const { name, mode, meanwhile } of figures)
+    if (meanwhile.reason !== undefined) options.print(`${name}, ${mode}: ${meanwhile.reason}`);
   const errors = figures.reduce((sum, { meanwhile }) => sum + meanwhile.failed, 0);
   return { comparisons: [], goals: [], errors, figures: { loadAverage: loadAverage(), attacks: figures } };
 }

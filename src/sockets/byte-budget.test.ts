@@ -191,6 +191,18 @@ describe('a budget of bytes', () => {
     expect([a, b, c, good].map(({ refusals }) => refusals)).toEqual([1, 0, 0, 0]);
   });
 
+  it('makes room at the cost of a connection that holds very much more, though none of its requests is far larger', () => {
+    const [budget, a, b, c] = open(3, ['x', 'x', 'x']);
+    const good = new Connection(budget, 'x');
+    for (let i = 0; i < 8; i++) expect(a.add(50 * MIB, 100 * MIB)).toBe(true);
+    b.fill();
+    c.fill();
+    expect(good.add(60 * MIB)).toBe(false);
+    good.share.looksAgainAt = 0;
+    expect(good.add(40 * MIB)).toBe(true);
+    expect([a, b, c, good].map(({ refusals }) => refusals)).toEqual([1, 0, 0, 0]);
+  });
+
   it('refuses no request that has come whole, nor one for another that says it will be as large', () => {
     const [, whole, coming, good] = open(3);
     expect([whole.add(440 * MIB), coming.add(220 * MIB, 230 * MIB)]).toEqual([true, true]);

@@ -2,7 +2,8 @@
 // that nobody has read. All connections of all ports share one budget. Only bytes that are here count: a client's announcement
 // reserves nothing. Each connection leaves as much to others as it holds: it may hold no more than what is free then, and all
 // connections of one address may hold four times that. Where there is no room, the budget first takes room from stalled clients,
-// then from unfinished requests that are far larger than the new one. Otherwise it refuses the new request.
+// then from unfinished requests that are far larger than the new one, or whose connection holds very much more. Otherwise it
+// refuses the new request.
 
 import { type Linked, LinkedList } from '../linked-list.js';
 import { addressGroup } from './address-group.js';
@@ -15,6 +16,8 @@ const LARGEST_SMALL = 1024;
 const ADDRESS_TIMES_FREE = 4;
 /** A request may have to make room when it is that many times larger than the new one. */
 const TIMES_LARGER = 2;
+/** So may any of a connection that holds that many times what the asking one would hold. */
+const TIMES_HEAVIER = 8;
 /** After a connection has looked at all others in vain, it waits that long before it looks again. */
 const PAUSE_MILLISECONDS = 100;
 
@@ -156,11 +159,12 @@ export class ByteBudget {
 
   /**
    * The unfinished request that has to make room: the largest one of the address that holds most. It outweighs what the asking
-   * connection holds and wants, or its address outweighs the asking address as much.
+   * connection holds and wants, or its connection far outweighs that, or its address outweighs the asking address.
    */
   #findLarger(asking: ByteShare, { bytes, isLarge }: { readonly bytes: number; readonly isLarge: boolean }) {
     const own = asking.holding(isLarge);
-    const least = TIMES_LARGER * (own.held + bytes);
+    const wanted = own.held + bytes;
+    const least = TIMES_LARGER * wanted;
     const leastOfAddress = TIMES_LARGER * (own.ofAddress.held + bytes);
     let found: { readonly owner: ShareOwner; readonly upload: HeldRequest; readonly ofAddress: number } | undefined;
     for (const share of this.#shares) {
@@ -170,8 +174,9 @@ export class ByteBudget {
       const ofAddress = holding.ofAddress.held;
       const isHeavyAddress = holding.ofAddress !== own.ofAddress && ofAddress >= leastOfAddress;
       if ((holding.held < least && !isHeavyAddress) || ofAddress < (found?.ofAddress ?? 0)) continue;
+      const isHeavy = isHeavyAddress || holding.held >= TIMES_HEAVIER * wanted;
       const upload = owner.largestUpload(isLarge);
-      if (upload === undefined || (upload.heldBytes < least && !isHeavyAddress)) continue;
+      if (upload === undefined || (upload.heldBytes < least && !isHeavy)) continue;
       if (found === undefined || ofAddress > found.ofAddress || upload.heldBytes > found.upload.heldBytes)
         found = { owner, upload, ofAddress };
     }
