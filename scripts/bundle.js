@@ -76,6 +76,9 @@ function reaching(module, early) {
 /** @param {string} id */
 const isPackage = (id) => !id.startsWith('.') && !isAbsolute(id);
 
+/** A build must not fail because the machine is slow, of which the bundler warns too. */
+const TIMELESS = { bundlerTimings: false };
+
 /** Comments are a third of the text, and a start reads all of it. Annotations are for the bundlers of others. */
 const comments = { legal: false, annotation: true, jsdoc: false };
 
@@ -91,6 +94,7 @@ async function write(folder, input, output) {
     preserveEntrySignatures: 'allow-extension',
     external: isPackage,
     plugins: [sourceMaps, pathsOf(folder), input.plugins],
+    checks: TIMELESS,
     onLog(level, log) {
       if (level === 'warn') throw new Error(`bundling in ${folder}: ${log.message}`);
     },
@@ -244,6 +248,7 @@ async function bundleForBrowser(folder, entry) {
         },
       },
     ],
+    checks: TIMELESS,
     onLog(level, log) {
       if (level === 'warn') throw new Error(`bundling for browsers: ${log.message}`);
     },
