@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { batch } from '../callables/batch.js';
 import { completeModelConfig } from '../model/complete-model.js';
@@ -167,5 +167,20 @@ describe('the callable of a model that batches by sequences', () => {
     callables.endSequence(3, 'expired');
     callables.endSequences();
     expect(told).toEqual(['1 restarted', '2 ended', '3 expired', '4 unloaded']);
+  });
+
+  it.each([
+    [
+      'at once',
+      () => {
+        throw new Error('no');
+      },
+    ],
+    ['later', async () => Promise.reject(new Error('no'))],
+  ])('are over though their onEnd fails %s', async (_, onEnd) => {
+    const logged = vi.spyOn(LOGGER, 'error');
+    const { run } = host({ state: () => 1, onEnd });
+    expect(values(run({ id: 7, slot: 0, start: true, end: true })[0])).toEqual([[1]]);
+    await expect.poll(() => logged.mock.calls.flat()).toEqual([expect.stringMatching(/^onEnd .* failed: .*Error: no/)]);
   });
 });

@@ -2,6 +2,7 @@
 // that a callable gets beside the inputs of its requests.
 
 import { TritonError } from '../errors.js';
+import { isPromiseLike } from '../model/awaitable.js';
 import { HostedRequest } from '../model/inference-request.js';
 import type {
   CompleteModelConfig,
@@ -138,10 +139,15 @@ export class HostedSequences {
     const kept = this.#states.get(serial);
     if (kept === undefined) return;
     this.#states.delete(serial);
-    try {
-      this.#source?.onEnd?.(kept.object as never, reason);
-    } catch (error) {
+    const failed = (error: unknown) => {
       this.#logger.error(`onEnd of a sequence failed: ${TritonError.from(error).stack}`);
+    };
+    try {
+      // An asynchronous function is one that gives nothing too.
+      const ended: unknown = this.#source?.onEnd?.(kept.object as never, reason);
+      if (isPromiseLike(ended)) Promise.resolve(ended).catch(failed);
+    } catch (error) {
+      failed(error);
     }
   }
 

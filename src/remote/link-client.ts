@@ -48,7 +48,6 @@ interface WantedModel {
   pending: { readonly resolve: () => void; readonly reject: (error: TritonError) => void } | undefined;
 }
 
-/** An opening by the server's number. */
 interface LinkedOpening {
   readonly hosted: number;
   readonly instances: Map<number, LinkInstance>;
@@ -59,7 +58,8 @@ export class LinkClient {
   readonly #timeoutMs: number;
   readonly #host: LinkHost;
   readonly #models = new Map<number, WantedModel>();
-  readonly #openings = new Map<number, LinkedOpening>();
+  /** By the server's numbers; undefined while the host opens one. */
+  readonly #openings = new Map<number, LinkedOpening | undefined>();
   /** By channel. */
   readonly #instances = new Map<number, LinkInstance>();
   /** Unbound models whose last requests are under way. */
@@ -132,12 +132,12 @@ export class LinkClient {
 
   /** A thread of an opening was started again. */
   attach(hosted: number, port: InstancePort): void {
-    const found = [...this.#openings].find(([, opening]) => opening.hosted === hosted);
-    if (found === undefined) return port.port.close();
+    const [number, opening] = [...this.#openings].find(([, one]) => one?.hosted === hosted) ?? [];
+    if (number === undefined || opening === undefined) return port.port.close();
     const connection = this.#connection;
-    const instance = this.#open(found[1], port);
+    const instance = this.#open(opening, port);
     void this.#announce([instance], connection, ([linked]) =>
-      connection?.send({ kind: 'attached', opening: found[0], instance: linked! }),
+      connection?.send({ kind: 'attached', opening: number, instance: linked! }),
     );
   }
 
@@ -155,10 +155,14 @@ export class LinkClient {
   async #attempt(timeoutMs: number): Promise<void> {
     const { signal } = this.#over;
     signal.throwIfAborted();
+    let ended: TritonError | undefined;
     const connection: LinkConnection = new LinkConnection(this.#target, {
       onControl: (message) => this.#control(message),
       onMessage: (channel, value) => this.#instances.get(channel)?.receive(value),
-      onEnd: (error) => this.#lost(connection, error),
+      onEnd: (error) => {
+        ended = error;
+        this.#lost(connection, error);
+      },
     });
     const { address } = this.#target.server;
     const end = (error: TritonError) => void connection.close(error);
@@ -167,6 +171,8 @@ export class LinkClient {
     const leave = followSignal(signal, () => end(signal.reason as TritonError));
     try {
       await connection.ready;
+      // The read that brought the welcome may have brought the end too.
+      if (ended !== undefined) throw ended as TritonError;
       this.#connection = connection;
       this.#connectedAt = performance.now();
     } catch (error) {
@@ -245,7 +251,7 @@ export class LinkClient {
         return this.#closes(message.opening);
       case 'end': {
         const thread = this.#instances.get(message.channel)?.thread;
-        const opening = [...this.#openings.values()].find(({ instances }) => instances.has(message.channel));
+        const opening = [...this.#openings.values()].find((one) => one?.instances.has(message.channel));
         if (thread !== undefined && opening !== undefined) {
           this.#host.endInstance(opening.hosted, thread, message.reason);
         }
@@ -261,12 +267,13 @@ export class LinkClient {
 
   async #opens(model: number, opening: number): Promise<void> {
     const connection = this.#connection;
+    this.#openings.set(opening, undefined);
     try {
       const { number: hosted, ports } = await this.#host.open(model);
-      if (connection === undefined || this.#connection !== connection) {
-        // The next link opens it anew, and gets other ports.
+      if (connection === undefined || this.#connection !== connection || !this.#openings.has(opening)) {
+        // The server has closed it meanwhile, or the link was lost: the next one opens the model anew.
         for (const { port } of ports) port.close();
-        return;
+        return await this.#host.close(hosted);
       }
       const opened: LinkedOpening = { hosted, instances: new Map() };
       this.#openings.set(opening, opened);
@@ -274,6 +281,7 @@ export class LinkClient {
       await this.#announce(opens, connection, (instances) => connection.send({ kind: 'opened', opening, instances }));
     } catch (thrown) {
       if (this.#connection !== connection) return;
+      this.#openings.delete(opening);
       connection?.send({ kind: 'opened', opening, error: sendFailure(TritonError.from(thrown)) });
     }
   }

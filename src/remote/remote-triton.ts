@@ -174,10 +174,10 @@ export class RemoteTriton {
     this.#ending = deferred();
     // Nobody has to wait for it.
     this.#ending.promise.catch(() => undefined);
-    const opened = this.#open();
-    const server = opened instanceof Promise ? await opened : opened;
-    this.#server = server;
     try {
+      const opened = this.#open();
+      const server = opened instanceof Promise ? await opened : opened;
+      this.#server = server;
       await server.start();
       await this.#bindings.loadAll(server, { exitOnError: true });
       this.#serves = true;

@@ -16,6 +16,8 @@ import { ResponseCache } from './response-cache.js';
 class EchoInstance implements ModelInstance, Execution {
   readonly batches: string[] = [];
   readonly cancelled: number[] = [];
+  /** Called while an execution begins. */
+  onBegin: (() => void) | undefined;
   /** The outputs of the last execution. */
   outputs: InferTensor[] = [];
   #finish: ((error?: TritonError) => void) | undefined;
@@ -23,6 +25,7 @@ class EchoInstance implements ModelInstance, Execution {
   execute(batch: readonly ExecutionRequest[], done: ExecutionDone): Execution {
     this.batches.push(batch.map(({ id }) => id).join(''));
     const given = batch.map(({ inputs }) => inputs[0]!);
+    this.onBegin?.();
     this.#finish = (error) => {
       this.outputs = given.map((input) => ({ ...input, name: 'y', bytes: input.bytes.slice() }));
       done(
@@ -432,6 +435,21 @@ describe('a request that waits for another that asks the same', () => {
     cached.instance.finish(FAILURE);
     expect(cached.instance.batches).toEqual(['a']);
     expect(cached.answers).toEqual(['a CANCELLED', 'b INTERNAL asked to fail', 'c INTERNAL asked to fail']);
+  });
+
+  it('runs itself when the other is cancelled within the callable that it begins', () => {
+    const cached = new CachedModel();
+    const leader = cached.send('a', 1);
+    cached.send('b', 1);
+    cached.send('c', 1);
+    cached.instance.onBegin = () => leader.cancel();
+    pass();
+    expect(cached.answers).toEqual(['a CANCELLED']);
+    cached.instance.finish();
+    pass(1);
+    cached.instance.finish();
+    expect(cached.answers).toEqual(['a CANCELLED', 'b ok 1', 'c ok 1']);
+    expect([cached.instance.batches, cached.model.inflight]).toEqual([['a', 'b'], 0]);
   });
 
   it('cancels the execution when its client is the last to go', () => {

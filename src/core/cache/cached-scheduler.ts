@@ -77,7 +77,7 @@ export class CachedScheduler {
   #watch(key: string, request: PendingRequest): void {
     const flight: Flight = new Flight(request, {
       answered: (answer) => this.#land(key, flight, answer),
-      failed: (error) => this.#crash(key, flight, error),
+      failed: (error, isLeft) => this.#crash(key, flight, { error, isLeft }),
     });
     request.watcher = flight;
     this.#flights.set(key, flight);
@@ -97,15 +97,15 @@ export class CachedScheduler {
     if (this.#outcomes.answer(request, answer)) this.#cache.countHit();
   }
 
-  #crash(key: string, flight: Flight, error: TritonError): void {
+  #crash(key: string, flight: Flight, { error, isLeft }: Crash): void {
     this.#forget(key, flight);
     for (const follower of flight.followers) {
       if (follower.decided) continue;
-      if (flight.leader.isDispatched) {
+      if (flight.leader.isDispatched && !isLeft) {
         this.#outcomes.fail(follower, error, 'BACKEND');
         continue;
       }
-      // The refusal was the leader's own: the first of the others takes its place.
+      // The refusal was the leader's own, or its client left while it began: the first of the others takes its place.
       const next = this.#flights.get(key);
       if (next?.takes(follower)) {
         next.add(follower);
@@ -134,6 +134,12 @@ export class CachedScheduler {
       this.#logger.error(`the response cache could not keep an answer: ${TritonError.from(error).message}`);
     }
   }
+}
+
+interface Crash {
+  readonly error: TritonError;
+  /** The client of the leader is gone. */
+  readonly isLeft: boolean;
 }
 
 /** A request under way, and the requests that wait for its answer. */

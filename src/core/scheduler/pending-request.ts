@@ -18,7 +18,8 @@ export type Answer = Omit<ModelInferResponse, 'id'>;
 /** Learns a request's outcome when it is fixed. */
 export interface OutcomeWatcher {
   answered(answer: Answer): void;
-  failed(error: TritonError): void;
+  /** `isLeft`: its client is gone, which is its own affair. */
+  failed(error: TritonError, isLeft: boolean): void;
   /** The client of the request, which executes, is gone. True: the execution is to go on, for another request. */
   takeOver(): boolean;
 }

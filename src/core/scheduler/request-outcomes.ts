@@ -155,7 +155,8 @@ export class RequestOutcomes {
       const end = reason === 'CANCELED' ? 'cancel' : 'fail';
       this.#statistics.responses.recordEnd(request.responses, end, now - sinceResponse(request));
     }
-    this.#deliverFailure(request, error, { told: reason === 'BACKEND' ? this.#told(request, error) : error });
+    const told = reason === 'BACKEND' ? this.#told(request, error) : error;
+    this.#deliverFailure(request, error, { told, isLeft: reason === 'CANCELED' });
   }
 
   /** A callable that calls a model gets the real error. When it fails because of that error, its own failure is masked in turn. */
@@ -191,11 +192,11 @@ export class RequestOutcomes {
   #deliverFailure(
     request: PendingRequest,
     error: TritonError,
-    { told = error, refused = false }: { readonly told?: TritonError; readonly refused?: boolean },
+    { told = error, refused = false, isLeft = false }: FailureDetails,
   ): void {
     if (this.#order === undefined) request.fail(told, refused);
     else this.#order.answer(request, () => request.fail(told, refused));
-    request.watcher?.failed(error);
+    request.watcher?.failed(error, isLeft);
   }
 
   /** Counts a request that has had all its answers. */
@@ -239,6 +240,12 @@ export class RequestOutcomes {
   #answerOf(outputs: readonly InferTensor[], parameters: Parameters | undefined, memory?: ArrayBuffer): Answer {
     return { modelName: this.#config.name, modelVersion: this.#modelVersion, parameters, outputs, memory };
   }
+}
+
+interface FailureDetails {
+  readonly told?: TritonError;
+  readonly refused?: boolean;
+  readonly isLeft?: boolean;
 }
 
 // A request that took an execution over may have come after it began.

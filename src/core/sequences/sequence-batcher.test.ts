@@ -1,8 +1,11 @@
 /* oxlint-disable vitest/no-conditional-expect, vitest/no-standalone-expect -- a property checks every step of a random life */
 // What the recordings of Triton do not tell: the limit, losses, idle time, and what holds whatever comes.
 
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 
 import { TritonError } from '../../errors.js';
 import { PLAIN_BATCHER } from '../../model/complete-batcher.js';
@@ -18,6 +21,9 @@ interface TestRequest extends SequencedRequest {
   /** How many executions it still has. */
   steps: number;
 }
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
 
 let numbers = 0;
 
@@ -71,6 +77,38 @@ function start(instances: readonly InstanceSequences[], maxLiveSequences = 100, 
 }
 
 describe('SequenceBatcher', () => {
+  it.each([
+    ['direct', direct(4)],
+    ['oldest', oldest(4)],
+  ])('keeps nothing of a sequence whose requests end each other, by the strategy %s', (_, instance) => {
+    let all: TestRequest[] = [request(1, 'S'), request(1), request(1)];
+    const batcher = new SequenceBatcher({
+      modelName: 'm',
+      idle: 1000,
+      maxLiveSequences: 10,
+      iterative: false,
+      onFailed: (failed) => {
+        // The error of one ends the stream of the others.
+        for (const other of all) {
+          if (other.decided) continue;
+          other.decided = true;
+          if (other !== failed) batcher.cancel(other);
+        }
+      },
+      onOver: () => undefined,
+    });
+    batcher.add(instance, 0);
+    for (const each of all) batcher.accept(each, 0);
+    const sequence = new WeakRef(all[0]!.live!);
+    batcher.failAll(new TritonError('UNAVAILABLE', 'the instance is stalled'));
+    all = [];
+    return vi.waitFor(() => {
+      collectGarbage();
+      expect(sequence.deref() === undefined).toBe(true);
+      expect([batcher.live, instance.sequences.size]).toEqual([0, 0]);
+    });
+  });
+
   it('refuses one sequence more than may live, and takes it when one has ended', () => {
     const instance = direct(4);
     const { batcher, run } = start([instance], 2);

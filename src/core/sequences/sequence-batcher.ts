@@ -100,7 +100,8 @@ export class SequenceBatcher {
 
   /** The client of a request that waits is gone. Its sequence is over when its turn comes. */
   cancel(request: SequencedRequest): void {
-    request.live?.instance?.cancelled(request);
+    // A sequence that is over fails its requests one after the other, and each may end the client of the next.
+    if (request.live?.isOver === false) request.live.instance?.cancelled(request);
   }
 
   /** What an instance that has room should do. */

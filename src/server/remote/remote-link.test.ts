@@ -218,3 +218,11 @@ it('closes the channel of an instance whose end comes in one read with the messa
   expect(stream.sent).toEqual([{ kind: 'open', model: 1, opening: number }]);
   link.end();
 });
+
+it('tells whoever waits for an opening that it has been closed', async () => {
+  const { link } = linked();
+  const { number, instances } = link.open({ link, model: 1, instances: 1 });
+  link.close(number);
+  await expect(instances).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  link.end();
+});

@@ -75,6 +75,11 @@ export class RemoteLink implements BinderLink, StreamHandler {
     this.#hello = new ServedTimer(() => this.end(late), HELLO_MILLISECONDS);
   }
 
+  /** Whether it has ended. */
+  get isOver(): boolean {
+    return this.#isOver;
+  }
+
   /** The number of its connections: its own, and one of each callable that has one. */
   get connections(): number {
     return 1 + this.#directs.living;
@@ -135,7 +140,9 @@ export class RemoteLink implements BinderLink, StreamHandler {
   }
 
   close(opening: number): void {
+    const asked = this.#openings.get(opening);
     this.#openings.delete(opening);
+    asked?.reject(new TritonError('UNAVAILABLE', 'the model was unloaded while it was opened'));
     this.send({ kind: 'close', opening });
   }
 
@@ -278,6 +285,7 @@ function checkedInstance(value: unknown): LinkedInstance {
   return { channel: expectWhole(channel, 'a channel'), hasThread: hasThread === true };
 }
 
-function gone(): TritonError {
+/** The error for what is asked of a link that has ended. */
+export function gone(): TritonError {
   return new TritonError('UNAVAILABLE', 'the process that had bound the model is gone');
 }

@@ -13,6 +13,7 @@ const CONFIG = completeModelConfig({ modelName: 'm', inputs: {}, outputs: {} }, 
 /** A process that opens its only instance when the test says so, in channel 1. */
 class Process implements BinderLink, Binder {
   readonly link = this;
+  readonly isOver = false;
   readonly model = 1;
   readonly instances = 1;
   channelOfInstance: RemoteChannel | undefined;

@@ -13,6 +13,7 @@ import type { ClosableInstance, OpenedInstances } from '../served-opening.js';
 
 /** What a model needs of the link to a process. */
 export interface BinderLink {
+  readonly isOver: boolean;
   send(message: ServerMessage): void;
   /** Asks for the instances of a load, which has this number. */
   open(binder: Binder): { readonly number: number; readonly instances: Promise<readonly LinkedInstance[]> };

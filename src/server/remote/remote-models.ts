@@ -18,7 +18,7 @@ import {
 import { type CompleteModelConfig, modelKey } from '../../model/complete-model-config.js';
 import type { Logger } from '../../observability/logger.js';
 import type { InstanceSource } from '../served-model.js';
-import { type LinkedModels, RemoteLink } from './remote-link.js';
+import { gone, type LinkedModels, RemoteLink } from './remote-link.js';
 import { type Binder, RemoteModel } from './remote-model.js';
 
 /** How long a process may be silent before it is pinged, and then until it answers, in milliseconds. */
@@ -115,6 +115,8 @@ export class RemoteModels implements LinkedModels {
   }
 
   async #bind(binder: Binder, config: CompleteModelConfig): Promise<void> {
+    // It waited for its turn.
+    if (binder.link.isOver) throw gone();
     const known = this.#models.get(modelKey(config));
     const { name, version } = config;
     if (known === undefined && this.#server.has(config)) {
