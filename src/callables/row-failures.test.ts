@@ -263,6 +263,9 @@ describe('a row that fails', () => {
       const message = `INTERNAL failRow takes a row from 0 to 1, got ${row}`;
       expect(await run(around(batch, at(row)), requests)).toEqual([message, message]);
     }
+    const text = at('0' as unknown as number);
+    const refused = 'INTERNAL failRow takes a row from 0 to 1, got "0"';
+    expect(await run(around(batch, text), requests)).toEqual([refused, refused]);
     // The rows that padBatch adds are copies of the last.
     const [first, last] = await run(around(batch, around(padBatch, at(7))), requests);
     expect([first, last]).toEqual([[[100]], 'INTERNAL bad']);

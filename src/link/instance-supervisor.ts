@@ -193,7 +193,8 @@ export class InstanceSupervisor {
           this.#worker = undefined;
           this.#life.on('exited');
           exited();
-          const error = cause ?? new TritonError('UNAVAILABLE', this.#endedFor ?? `its thread ended with code ${code}`);
+          const thread = ready ? 'its thread' : `the thread of instance ${instance} of model '${config.name}'`;
+          const error = cause ?? new TritonError('UNAVAILABLE', this.#endedFor ?? `${thread} ended with code ${code}`);
           this.#endedFor = undefined;
           if (ready) this.#died(error, performance.now() - startedAt);
           else {

@@ -2,6 +2,7 @@
 // fails. The request itself keeps the failure until the callable has returned. So outputs keep their shape, and no
 // decorator between the callable and its host knows of failures.
 
+import { textOf } from '../checks/check.js';
 import { TritonError } from '../errors.js';
 import type { ContextWith, RequestWith } from './callable.js';
 
@@ -28,7 +29,7 @@ export function failRowOf(request: RequestWith<unknown>, row: number, error: unk
 }
 
 export function noSuchRow(row: number, rows: number, taker = 'failRow'): TritonError {
-  return new TritonError('INTERNAL', `${taker} takes a row from 0 to ${rows - 1}, got ${String(row)}`);
+  return new TritonError('INTERNAL', `${taker} takes a row from 0 to ${rows - 1}, got ${textOf(row)}`);
 }
 
 export function failureOf(request: RequestWith<unknown>): RowFailure | undefined {

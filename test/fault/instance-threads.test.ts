@@ -370,6 +370,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
       { args: ['fail'] },
       "setup of instance 0 of model 'Broken' (instance.js) failed: no weights here",
     ],
+    [
+      'a setup that ends its thread',
+      MODULE,
+      { args: ['exit'] },
+      "the thread of instance 0 of model 'Broken' ended with code 3",
+    ],
     ['a module that is not there', new URL('../fixtures/none.js', import.meta.url), {}, 'cannot load the module'],
     [
       'a module without a callable',
