@@ -50,7 +50,12 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
     return 2;
   }
   try {
-    await program.parseAsync(args, { from: 'user' });
+    const [first, second] = args;
+    const name = first === 'help' ? second : first;
+    // commander says nothing of the mistake in `help sevre` and `sevre --help`.
+    const isUnknown =
+      name !== undefined && !/^(-|help$)/.test(name) && !program.commands.some((each) => each.name() === name);
+    await program.parseAsync(isUnknown ? [name] : args, { from: 'user' });
     return 0;
   } catch (error) {
     return endOf(error, io);

@@ -67,8 +67,10 @@ export async function loadModels(
     return [model as unknown as ServedModel];
   }
   const url = pathToFileURL(path).href;
-  const exported = await importingModels(name, () => importFile(path)).catch(async (error: unknown) => {
+  try {
+    const exported = await importingModels(name, () => importFile(path));
+    return await modelsOf(exported, { name, url, instances: options.instances });
+  } catch (error) {
     throw await loadFailure(error, { file: path, url });
-  });
-  return modelsOf(exported, { name, url, instances: options.instances });
+  }
 }
