@@ -57,7 +57,7 @@ beforeAll(async () => {
   installed = await packedPackage();
   installed.write('lib/factor.ts', FACTOR);
   installed.write('scale.ts', model(2));
-  installed.write('bad.onnx', 'no protobuf');
+  for (const name of ['bad.onnx', 'BAD.ONNX']) installed.write(name, 'no protobuf');
   installed.write('function.mjs', 'export default () => ({});');
   installed.write('syntax.mjs', 'const a = 1;\nexport default { a: ;\n');
 });
@@ -303,6 +303,7 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     ['a configuration file that is not there', ['scale.ts', '-c', 'none.json'], 'there is no configuration file none.json'],
     ['a configuration file that exports a function', ['-c', 'function.mjs'], 'function.mjs must be an object, got function'],
     ['an ONNX file that is none', ['bad.onnx'], '/'],
+    ['one whose name is in capitals', ['BAD.ONNX'], '/'],
   ])('says in one line what is wrong with %s, and ends with 2', async (_, args, message) => {
     const { code, stdout, stderr } = await installed.run(['serve', ...args]);
     expect(stderr).toContain(`tstriton: ${message}`);
