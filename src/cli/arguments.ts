@@ -34,8 +34,8 @@ export function positiveInteger(value: string): number {
 
 export function positiveNumber(value: string): number {
   const number = Number(value);
-  if (/^\d/.test(value) && number > 0 && number <= 1_000_000) return number;
-  throw new InvalidArgumentError('Expected a number of seconds above 0.');
+  if (/^[\d.]/.test(value) && number > 0 && number <= 1_000_000) return number;
+  throw new InvalidArgumentError('Expected a number of seconds above 0, and at most 1000000.');
 }
 
 /** Reports UNSUPPORTED as INVALID_ARG: both mean that the command was called wrongly. */

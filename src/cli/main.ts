@@ -5,11 +5,19 @@ import { runCli } from './program.js';
 
 const FALLBACK_COLUMNS = 100;
 
-// The reader of the output may stop reading: `tstriton … | head`.
+// The reader of the output may stop reading, as in `tstriton … | head`, and the disk may be full.
 const outputClosed = new AbortController();
+let lost: Error | undefined;
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error;
+  if (error.code !== 'EPIPE') lost ??= error;
   outputClosed.abort();
+});
+process.stderr.on('error', () => undefined);
+
+// A module may await what never settles. Node would end the process without a word.
+process.once('beforeExit', () => {
+  process.stderr.write('tstriton: nothing is left to wait for: a module awaits a promise that never settles\n');
+  process.exit(1);
 });
 
 async function readInput(): Promise<Uint8Array> {
@@ -37,6 +45,8 @@ function flushed(stream: NodeJS.WriteStream): Promise<void> {
   return new Promise((resolve) => stream.write('', () => resolve()));
 }
 
+await flushed(process.stdout);
+if (lost !== undefined) process.stderr.write(`tstriton: cannot write the output: ${lost.message}\n`);
+await flushed(process.stderr);
 // Timers and connections that a served module has left behind do not keep the process.
-await Promise.all([flushed(process.stdout), flushed(process.stderr)]);
-process.exit(exitCode);
+process.exit(lost === undefined ? exitCode : exitCode || 1);

@@ -24,6 +24,13 @@ const COMMANDS = [serveCommand, inferCommand, benchCommand, checkCommand, deploy
 const EXIT_CODES =
   '\nExit codes: 0 done, 1 it did not work, 2 called wrongly, 130 interrupted.\nColours follow NO_COLOR and FORCE_COLOR. Data goes to standard output, all else to standard error.';
 
+/** The client speaks of its own options. */
+const OWN_WORDS = [
+  [/ in tls\.ca$/, ' to --ca'],
+  [/^options\.tls of a client needs /, '--ca needs '],
+  [/^binaryData: false is /, '--no-binary is '],
+] as const;
+
 /** Runs the command that `args` say, what follows the program's name. */
 export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCode> {
   const program = new Command('tstriton')
@@ -50,7 +57,12 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
     return 2;
   }
   try {
-    await program.parseAsync(args, { from: 'user' });
+    const [first, second] = args;
+    const name = first === 'help' ? second : first;
+    // commander says nothing of the mistake in `help sevre` and `sevre --help`.
+    const isUnknown =
+      name !== undefined && !/^(-|help$)/.test(name) && !program.commands.some((each) => each.name() === name);
+    await program.parseAsync(isUnknown ? [name] : args, { from: 'user' });
     return 0;
   } catch (error) {
     return endOf(error, io);
@@ -60,8 +72,10 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
 function endOf(error: unknown, io: CliIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const { code, message } = TritonError.from(error);
-  // The client speaks of its own options.
-  complain(message.replace(/ in tls\.ca$/, ' to --ca'), io);
+  complain(
+    OWN_WORDS.reduce((said, [words, own]) => said.replace(words, own), message),
+    io,
+  );
   if (error instanceof LoadFailure) io.err(`${error.diagnostics}\n`);
   if (error instanceof Interrupted) return 130;
   return isUsage(code) ? 2 : 1;

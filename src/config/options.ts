@@ -310,13 +310,13 @@ export const OPTION_GROUPS = {
       kind: 'string',
       defaultText: 'none',
       effect:
-        'Path of a Unix socket where gRPC is served too, for processes of the same machine that bind models: `unix:/path`. Needs `remoteAccessToken`.',
+        'Path of a Unix socket where gRPC is served too, for processes of the same machine that bind models: they name it as `unix:` and the path. Needs `remoteAccessToken`.',
     },
     restrictedEndpoints: {
       kind: { separator: ',' },
       defaultText: '`shared-memory`, `model-repository`, `trace`, `logging`',
       effect:
-        'The endpoints that want the access token; `[]` opens everything. The others are health, metadata, inference, model-config and statistics.',
+        'The endpoints that want the access token; an empty list, in text an empty text, opens everything. The others are health, metadata, inference, model-config and statistics.',
     },
     httpRestrictedApi: {
       kind: { separator: ';' },

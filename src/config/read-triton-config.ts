@@ -1,6 +1,7 @@
 // The server's configuration: from the constructor, then the environment, then the defaults. A value that it does
 // not understand is refused (constructor) or warned about (environment), never ignored.
 
+import { expectObject } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import { completeTritonConfig, type CompleteTritonConfig } from './complete-triton-config.js';
 import type { TritonConfig } from './generated/triton-config.js';
@@ -72,9 +73,7 @@ function hintFor(name: string): string {
 
 /** Throws INVALID_ARG or UNSUPPORTED naming the option; `what` is where it stands, and `where` follows its name. */
 export function checkGiven(given: unknown, what: string = 'TritonConfig', where: string = ''): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
-    throw invalidArg(`${what} must be an object, got ${Array.isArray(given) ? 'a list' : String(given)}`);
-  }
+  expectObject(given, what);
   for (const [name, value] of Object.entries(given)) {
     refuseUnsupported(name, `${name}${where}`);
     if (!isOption(name)) {

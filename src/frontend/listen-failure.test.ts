@@ -24,7 +24,7 @@ describe('a port that could not be opened', () => {
   });
 
   it('is another failure where nothing was to be opened', () => {
-    const failure = new TritonError('INVALID_ARG', 'no such certificate');
+    const failure = new TritonError('INVALID_ARG', 'no such certificate', { cause: failed('ENOENT', 'open cert.pem') });
     expect(withOptions(failure, 'grpc')).toBe(failure);
   });
 });

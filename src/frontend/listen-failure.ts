@@ -26,10 +26,11 @@ export function listenFailure(error: NodeJS.ErrnoException, address: string, por
 /** The ports whose address is an option too. */
 const ADDRESSED = ['http', 'grpc', 'metrics'];
 
-/** The same failure with the names of the options to change: `httpPort` and `httpAddress` for the prefix `http`. */
+/** A failure of `listenAt` with the names of the options to change: `httpPort` and `httpAddress` for the prefix `http`. */
 export function withOptions(failure: TritonError, prefix: string): TritonError {
   const { code } = (failure.cause ?? {}) as NodeJS.ErrnoException;
-  if (code === undefined) return failure;
+  // A certificate is no matter of addresses.
+  if (code === undefined || failure.code !== 'UNAVAILABLE') return failure;
   const options = ADDRESSED.includes(prefix) ? `${prefix}Address and ${prefix}Port` : `${prefix}Port`;
   const hint = code === 'EADDRINUSE' ? `choose another ${prefix}Port, or 0 for any free one` : `see ${options}`;
   return new TritonError(failure.code, `${failure.message}; ${hint}`, { cause: failure.cause });

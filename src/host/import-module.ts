@@ -29,9 +29,18 @@ const TYPESCRIPT_FILE = /\.[cm]?tsx?$/;
  */
 export async function importModule(url: string, tsx: string | undefined): Promise<Module> {
   const source = sourceOf(url);
-  return importSource(source, tsx).catch((error: unknown) => {
+  const imported = await importSource(source, tsx).catch((error: unknown) => {
+    // A module may throw anything.
+    if (!(error instanceof Error)) throw error;
     throw missingModuleType(error, source) ?? missingOwnPackage(error) ?? error;
   });
+  return exportsOf(imported);
+}
+
+/** Of a CommonJS module all exports are the default one. What was compiled to it says so, and has a default export of its own. */
+function exportsOf(imported: Module): Module {
+  const main = imported['default'];
+  return typeof main === 'object' && main !== null && '__esModule' in main ? (main as Module) : imported;
 }
 
 async function importSource(source: string, tsx: string | undefined): Promise<Module> {
@@ -43,7 +52,7 @@ async function importSource(source: string, tsx: string | undefined): Promise<Mo
   try {
     return await importFrom<Module>(source);
   } catch (error) {
-    const refusal = refusalOf(error, source);
+    const refusal = error instanceof Error ? refusalOf(error, source) : undefined;
     if (refusal === undefined) throw error;
     return importWithHelper(source, refusal, error);
   }
@@ -67,13 +76,15 @@ function refusalOf(error: unknown, url: string): string | undefined {
   return refused === undefined ? undefined : `this version of Node does not load ${refused}${syntaxOf(error)};`;
 }
 
-/** TypeScript imports `./lib.ts` as `./lib.js`, which Node takes at its word. */
+/** TypeScript imports `./lib.ts` as `./lib.js` or `./lib`, which Node takes at its word. */
 function typeScriptBehind(error: unknown): { readonly js: string; readonly ts: string } | undefined {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   if (code !== 'ERR_MODULE_NOT_FOUND') return undefined;
-  const [, path] = /^Cannot find module '(.*\.[cm]?js)' imported from /.exec(String(message)) ?? [];
-  const source = path?.replace(/js$/, 'ts');
-  if (path === undefined || source === undefined || !existsSync(source)) return undefined;
+  const [, path] = /^Cannot find module '(.*)' imported from /.exec(String(message)) ?? [];
+  if (path === undefined) return undefined;
+  const sources = [path.replace(/\.([cm]?)js$/, '.$1ts'), `${path}.ts`];
+  const source = sources.find((each) => each !== path && existsSync(each));
+  if (source === undefined) return undefined;
   return { js: basename(path), ts: basename(source) };
 }
 
@@ -82,7 +93,7 @@ function refusedFile(error: unknown, url: string): string | undefined {
   const { code, message } = error as { readonly code?: unknown; readonly message?: unknown };
   if (!REFUSALS.includes(code as string)) return undefined;
   const [, named] = /^Unknown file extension .* for (.*)$/.exec(String(message)) ?? [];
-  const file = named ?? new URL(url).pathname;
+  const file = named ?? fileURLToPath(url);
   return TYPESCRIPT_FILE.test(file) ? file.split(/[/\\]/).at(-1) : undefined;
 }
 

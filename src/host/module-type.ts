@@ -8,8 +8,8 @@ import { fileURLToPath } from 'node:url';
 import { invalidArg, type TritonError } from '../errors.js';
 
 const OUTCRIES = [
-  /Cannot require\(\) ES Module (\S+) /,
-  /require\(\) of ES Module (\S+) from/,
+  /Cannot require\(\) ES Module (.+?) (?:because|in a cycle)/,
+  /require\(\) of ES Module (.+?) from /,
   /Cannot use import statement outside a module/,
   /Unexpected token 'export'/,
 ];

@@ -89,7 +89,7 @@ export class Server {
   /** Undefined without a page. */
   readonly #tail: LogTail | undefined;
   readonly #logger: ServerLogger;
-  readonly #traceFile: TraceFile | undefined;
+  #traceFile: TraceFile | undefined;
   readonly #engine: InferenceServer;
   readonly #served: ServedSurroundings = {
     caller: (call, sink) => callModel(this.#engine, call, sink),
@@ -122,8 +122,6 @@ export class Server {
         logger.error(`no more files can be opened (${code}): new connections are closed until some are`),
       onEnough: () => logger.info('files can be opened again: new connections are taken'),
     });
-    const { tracing } = options;
-    this.#traceFile = tracing?.mode === 'triton' ? new TraceFile(tracing.file, logger) : undefined;
     this.#engine = new InferenceServer({
       name: id,
       version: VERSION,
@@ -164,9 +162,13 @@ export class Server {
     this.#tail?.add(entry);
   }
 
-  /** Opens all ports. Rejects with UNAVAILABLE naming a port that is taken; then none is open. */
+  /**
+   * Opens all ports. Rejects with UNAVAILABLE naming a port that is taken, and with INVALID_ARG when the trace file cannot be
+   * opened; then none is open.
+   */
   async start(): Promise<ServerPorts> {
     const server = this.#engine;
+    this.#openTraceFile();
     this.#frontends = this.#makeFrontends();
     const started = await Promise.allSettled(this.#frontends.map(([, frontend]) => frontend.start()));
     const failed = started.findIndex((result) => result.status === 'rejected');
@@ -387,13 +389,24 @@ export class Server {
     await this.#reapplyVersionPolicy(config);
   }
 
-  /** The log that callables in this thread write to. */
+  #openTraceFile(): void {
+    const { tracing } = this.#options;
+    if (tracing?.mode !== 'triton') return;
+    try {
+      this.#traceFile = new TraceFile(tracing.file, this.#logger);
+    } catch (error) {
+      this.#closeFiles();
+      throw error;
+    }
+  }
+
   #closeFiles(): void {
     this.#openFiles.close();
     this.#traceFile?.close();
     this.#sink.close();
   }
 
+  /** The log that callables in this thread write to. */
   get logger(): ServerLogger {
     return this.#logger;
   }

@@ -1,12 +1,12 @@
-// Keeps a server alive whose output nobody reads. The threads of instances write through the main thread. There a broken pipe would
-// be an uncaught error. A full pipe would hold the thread that writes the log.
+// Keeps a server alive whose output nobody reads, or whose disk is full. The threads of instances write through the main thread. There
+// a failed write would be an uncaught error. A full pipe would hold the thread that writes the log.
 
 import { isMainThread } from 'node:worker_threads';
 
 import type { Logger } from '../observability/logger.js';
 
 type Log = Pick<Logger, 'warn'>;
-type Output = Pick<NodeJS.WriteStream, 'on' | 'listenerCount'>;
+type Output = Pick<NodeJS.WriteStream, 'on'>;
 
 const NAMES = { stdout: 'standard output', stderr: 'standard error' } as const;
 
@@ -20,7 +20,7 @@ export class StandardOutput {
     this.#streams = streams;
   }
 
-  /** Tells this log of a broken pipe, until the returned function is called. Lines that come later than that end nothing either. */
+  /** Tells this log of the first write that fails, until the returned function is called. Lines that come later than that end nothing either. */
   watch(logger: Log): () => void {
     this.#loggers.add(logger);
     if (!this.#isWatched) this.#listen();
@@ -31,12 +31,12 @@ export class StandardOutput {
   #listen(): void {
     for (const [key, stream] of Object.entries(this.#streams()) as [keyof typeof NAMES, Output][]) {
       let isTold = false;
-      stream.on('error', (error: NodeJS.ErrnoException) => {
-        // Without this listener it would be thrown; with others it is theirs.
-        if (error.code !== 'EPIPE' && stream.listenerCount('error') === 1) throw error;
-        if (error.code !== 'EPIPE' || isTold) return;
+      // Without this listener the error would be thrown. With it, console.log leaves the error to it.
+      stream.on('error', ({ code }: NodeJS.ErrnoException) => {
+        if (isTold) return;
         isTold = true;
-        const text = `nobody reads ${NAMES[key]} any more (EPIPE): what callables print there is lost, and the server goes on`;
+        const failed = code === 'EPIPE' ? `nobody reads ${NAMES[key]} any more` : `${NAMES[key]} cannot be written`;
+        const text = `${failed} (${code}): what callables print there is lost, and the server goes on`;
         for (const logger of this.#loggers) logger.warn(text);
       });
     }

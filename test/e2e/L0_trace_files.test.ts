@@ -207,8 +207,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('trace files wi
   });
 
   it('that cannot be written are told of before anything is served', async () => {
-    await expect(start('/nowhere/trace.json', 'level=TIMESTAMPS')).rejects.toThrow(
-      'cannot open the trace file /nowhere/trace.json',
-    );
+    await expect(start('/nowhere/trace.json', 'level=TIMESTAMPS')).rejects.toMatchObject({
+      code: 'INVALID_ARG',
+      message: expect.stringMatching(/^cannot open the trace file \/nowhere\/trace\.json: ENOENT/) as unknown,
+    });
   });
 });

@@ -1,7 +1,7 @@
 // Nobody reads what the process of a server writes: `server | head -1`, or a supervisor that has stopped reading.
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFileSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 
@@ -19,11 +19,11 @@ let started = 0;
 type Server = ChildProcessByStdio<null, Readable, Readable>;
 
 /** `cut`: called with the process before it has written anything. */
-async function serve(config: TritonConfig, cut: (server: Server) => void) {
+async function serve(config: TritonConfig, cut: (server: Server) => void, stdout: 'pipe' | number = 'pipe') {
   const portFile = file(`port-${started++}`);
   const server = spawn(process.execPath, [SERVER, portFile, JSON.stringify(config)], {
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+    stdio: ['ignore', stdout, 'pipe'],
+  }) as Server;
   const ended = once(server, 'exit').then(([code]) => code as number | null);
   onTestFinished(async () => {
     server.kill('SIGKILL');
@@ -64,6 +64,16 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a server with 
     for (const name of ['output', 'error']) {
       expect(log.split(`nobody reads standard ${name} any more (EPIPE)`)).toHaveLength(2);
     }
+  });
+
+  it.runIf(existsSync('/dev/full'))('goes on when its output goes to a full disk, and says so in its log', async () => {
+    const logFile = file(`${started}.log`);
+    const full = openSync('/dev/full', 'w');
+    const server = await serve({ serverThread, logFile }, () => undefined, full);
+    closeSync(full);
+    for (let x = 0; x < 5; x++) expect(await server.ask(x)).toEqual([x]);
+    expect(await server.stop()).toBe(0);
+    expect(readFileSync(logFile, 'utf8').split('standard output cannot be written (ENOSPC)')).toHaveLength(2);
   });
 
   it('goes on when nobody reads its log from a pipe', { timeout: 30_000 }, async () => {

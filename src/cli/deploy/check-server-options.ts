@@ -3,8 +3,9 @@
 
 import { flagOf } from '../../config/flags.js';
 import { OPTIONS, type OptionName } from '../../config/options.js';
-import { variableOf } from '../../config/read-environment.js';
+import { readEnvironment } from '../../config/read-environment.js';
 import { invalidArg } from '../../errors.js';
+import { asUsage } from '../arguments.js';
 
 /** Options that `deploy` has itself, and puts wherever they belong. */
 const OWN: readonly OptionName[] = ['httpPort', 'grpcPort', 'metricsPort', 'shutdownDelaySecs', 'exitTimeoutSecs'];
@@ -34,14 +35,13 @@ interface ServerSettings {
   readonly tokenSecret: string | undefined;
 }
 
-const PREFIXES = ['TSTRITON_CONFIG_', 'PYTRITON_TRITON_CONFIG_'];
 /** Where the claim is mounted. */
 const MODELS = '/models';
 
-/** Throws INVALID_ARG naming the variable or the flag, and the way out. */
+/** Throws INVALID_ARG naming the variable or the flag, and the way out; also for a variable that the server would refuse or not know. */
 export function checkServerOptions({ env, serveArgs, modelsClaim, tokenSecret }: ServerSettings): void {
-  for (const variable of Object.keys(env)) {
-    const name = optionOf(variable);
+  for (const [variable, value] of Object.entries(env)) {
+    const name = optionOf(variable, value);
     if (name === undefined) continue;
     checkOption(name, `--env ${variable}`);
     if (name === 'accessToken' && tokenSecret !== undefined)
@@ -71,11 +71,12 @@ function checkOption(name: OptionName, given: string): void {
   if (reason !== undefined) throw invalidArg(`${given} does not fit the files: ${reason}`);
 }
 
-function optionOf(variable: string): OptionName | undefined {
-  const prefix = PREFIXES.find((known) => variable.startsWith(known));
-  if (prefix === undefined) return undefined;
-  const suffix = variable.slice(prefix.length);
-  return (Object.keys(OPTIONS) as OptionName[]).find((name) => variableOf(name) === suffix);
+/** Undefined for a variable of another program. */
+function optionOf(variable: string, value: string): OptionName | undefined {
+  const { values, warnings } = asUsage(() => readEnvironment({ [variable]: value }));
+  const [warning] = warnings;
+  if (warning !== undefined) throw invalidArg(`--env: ${warning}`);
+  return Object.keys(values)[0] as OptionName | undefined;
 }
 
 function isWithin(folder: string): boolean {

@@ -141,6 +141,21 @@ describe('options of the server that the files would not follow', () => {
       'give -- --model-repository FOLDER',
     ],
     [
+      'a repository in a numbered variable',
+      { env: { TSTRITON_CONFIG_MODEL_REPOSITORY_0: '/x' } },
+      '--env TSTRITON_CONFIG_MODEL_REPOSITORY_0 does not count beside the arguments',
+    ],
+    [
+      'a variable that the server does not know',
+      { env: { TSTRITON_CONFIG_LOG_INFOS: 'false' } },
+      '--env: unknown environment variable TSTRITON_CONFIG_LOG_INFOS, did you mean TSTRITON_CONFIG_LOG_INFO?',
+    ],
+    [
+      'a value that the server refuses',
+      { env: { TSTRITON_CONFIG_LOG_VERBOSE: 'high' } },
+      'TSTRITON_CONFIG_LOG_VERBOSE must be an integer, got "high"',
+    ],
+    [
       'a repository beside the claim',
       { modelsClaim: 'c', serveArgs: ['--model-repository', '/srv'] },
       '--models-claim is mounted at /models, expected -- --model-repository /models, got /srv',

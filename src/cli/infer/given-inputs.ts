@@ -67,18 +67,23 @@ export function inputsFromArguments(
       if (at <= 0) throw invalidArg(`--input ${argument} must be name=value or name=@file`);
       const name = argument.slice(0, at);
       const spec = specs.find((each) => each.name === name);
-      if (spec === undefined) throw unknownInput(name, specs);
+      if (spec === undefined) throw unknownTensor('input', name, specs);
       const text = argument.slice(at + 1);
       return [name, text.startsWith('@') ? valueOfFile(text.slice(1), spec) : valueOfText(text, spec)] as const;
     }),
   );
 }
 
-function unknownInput(name: string, specs: readonly CompleteTensorSpec[]): TritonError {
+/** INVALID_ARG with the nearest name, or with all of them. */
+export function unknownTensor(
+  kind: 'input' | 'output',
+  name: string,
+  specs: readonly CompleteTensorSpec[],
+): TritonError {
   const names = specs.map((spec) => spec.name);
   const hint = nearest(name, names);
   const known = hint === undefined ? `it has ${names.join(', ') || 'none'}` : `did you mean '${hint}'?`;
-  return invalidArg(`the model has no input '${name}'; ${known}`);
+  return invalidArg(`the model has no ${kind} '${name}'; ${known}`);
 }
 
 /** A text that stands for itself need not be quoted. */

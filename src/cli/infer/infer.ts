@@ -9,7 +9,7 @@ import { untilInterrupted } from '../interrupted.js';
 import { styleFor } from '../style.js';
 import { askedModel, type AskedModel } from './asked-model.js';
 import { readJson } from './exact-json.js';
-import { inputsFromArguments, inputsFromJson, readBytes, type GivenInputs } from './given-inputs.js';
+import { inputsFromArguments, inputsFromJson, readBytes, unknownTensor, type GivenInputs } from './given-inputs.js';
 import { showOutputs, type Format } from './show-outputs.js';
 import type { AccessFlags } from '../server-access.js';
 
@@ -48,6 +48,8 @@ async function ask(
   flags: InferFlags,
   show: (outputs: Readonly<Record<string, Tensor>>) => void,
 ): Promise<void> {
+  const strange = flags.outputs?.find((name) => !model.outputs.some((output) => output.name === name));
+  if (strange !== undefined) throw unknownTensor('output', strange, model.outputs);
   const inputs = { ...given.inputs, ...inputsFromArguments(flags.input ?? [], model.inputs) };
   const isBatch = model.maxBatchSize > 0 && (flags.batch === true || given.hasBatchAxis);
   const options: InferOptions = {
@@ -80,10 +82,11 @@ const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {} }
 
 async function readData({ data, input }: InferFlags, io: CliIo): Promise<GivenInputs> {
   if (data === undefined && input !== undefined) return NOTHING;
-  if (data === undefined && io.terminal.in) {
+  if (data === undefined || data === '-') {
+    const given = data === undefined && io.terminal.in ? undefined : await io.readInput();
+    if (given !== undefined && given.length > 0) return inputsFromJson(given, 'standard input');
     throw invalidArg('expected the inputs by --input or --data, or on standard input; see tstriton infer --help');
   }
-  if (data === undefined || data === '-') return inputsFromJson(await io.readInput(), 'standard input');
   if (!data.startsWith('@')) return inputsFromJson(Buffer.from(data), '--data');
   const path = data.slice(1);
   return inputsFromJson(readBytes(path, '--data'), path);

@@ -7,8 +7,9 @@ const FILE: ModuleFile = { name: 'model.ts', url: 'file:///model.ts', instances:
 const declared = (modelName: string) => ({ modelName, inputs: {}, outputs: {} });
 const infer = () => [];
 const bound = (modelName: string) => ({ ...declared(modelName), inferFunc: infer });
-const namesOf = (exported: Readonly<Record<string, unknown>>, file = FILE) =>
-  modelsOf(exported, file).map(({ modelName }) => modelName);
+const namesOf = async (exported: Readonly<Record<string, unknown>>) =>
+  (await modelsOf(exported, FILE)).map(({ modelName }) => modelName);
+type Binder = { bind(model: unknown): unknown };
 
 describe('the models that a module exports', () => {
   it.each<[string, Readonly<Record<string, unknown>>, readonly string[]]>([
@@ -17,24 +18,28 @@ describe('the models that a module exports', () => {
     ['in a list', { default: [bound('A'), bound('B')] }, ['A', 'B']],
     ['as a module of CommonJS', { default: { a: bound('A') } }, ['A']],
     ['with a declaration that is bound elsewhere in it', { a: declared('A'), default: bound('A') }, ['A']],
-    ['by functions that bind', { a: declared('A'), bindA: (triton: { bind(model: unknown): unknown }) => triton.bind(bound('A')) }, ['A']],
-  ])('are those that it exports %s', (_, exported, names) => {
-    expect(namesOf(exported)).toEqual(names);
+    ['by functions that bind', { a: declared('A'), bindA: (triton: Binder) => triton.bind(bound('A')) }, ['A']],
+    ['by functions that bind later', { bindA: async (triton: Binder) => triton.bind(await Promise.resolve(bound('A'))) }, ['A']],
+  ])('are those that it exports %s', async (_, exported, names) => {
+    expect(await namesOf(exported)).toEqual(names);
   }); // prettier-ignore
 
-  it('are one where it is exported by two names', () => {
+  it('are one where it is exported by two names', async () => {
     const model = bound('A');
-    expect(namesOf({ default: model, model })).toEqual(['A']);
+    expect(await namesOf({ default: model, model })).toEqual(['A']);
   });
 
-  it.each(['default', 'infer', 'inferFunc'])('are a declaration with the callable that is exported as %s', (name) => {
-    const setup = () => undefined;
-    const [model] = modelsOf({ a: declared('A'), [name]: infer, setup }, FILE);
-    expect(model).toMatchObject({ modelName: 'A', inferFunc: infer, setup });
-  });
+  it.each(['default', 'infer', 'inferFunc'])(
+    'are a declaration with the callable that is exported as %s',
+    async (name) => {
+      const setup = () => undefined;
+      const [model] = await modelsOf({ a: declared('A'), [name]: infer, setup }, FILE);
+      expect(model).toMatchObject({ modelName: 'A', inferFunc: infer, setup });
+    },
+  );
 
-  it('run in as many threads as are asked for, where the callable is the default export', () => {
-    const [model] = modelsOf({ a: declared('A'), default: infer, setup: infer }, { ...FILE, instances: 3 });
+  it('run in as many threads as are asked for, where the callable is the default export', async () => {
+    const [model] = await modelsOf({ a: declared('A'), default: infer, setup: infer }, { ...FILE, instances: 3 });
     expect(isInstanceGroup(model!.inferFunc)).toBe(true);
     expect(model).toMatchObject({ inferFunc: { count: 3, url: FILE.url } });
     // The module sets itself up in each thread.
@@ -46,13 +51,14 @@ describe('the models that a module exports', () => {
     ['something else', { x: 1, y: infer }, 'a function named bind…; it exports x, y'],
     ['a declaration alone', { a: declared('A') }, "model.ts declares model 'A' without a callable"],
     ['a misspelt callable', { a: { ...declared('A'), inferFn: () => [] } }, "model 'A' has an unknown option 'inferFn'; did you mean 'inferFunc'?"],
+    ['a function that binds nothing', { bindA: (triton: Binder) => triton.bind(undefined) }, 'a model must be an object, got undefined'],
     ['one callable for several', { a: declared('A'), b: declared('B'), default: infer }, "one callable, its export 'default', for the models 'A', 'B'"],
-  ])('are missed where it exports %s', (_, exported, message) => {
-    expect(() => modelsOf(exported, FILE)).toThrow(message);
+  ])('are missed where it exports %s', async (_, exported, message) => {
+    await expect(modelsOf(exported, FILE)).rejects.toThrow(message);
   }); // prettier-ignore
 
-  it('say themselves how many instances they have', () => {
-    expect(() => modelsOf({ default: bound('A') }, { ...FILE, instances: 2 })).toThrow(
+  it('say themselves how many instances they have', async () => {
+    await expect(modelsOf({ default: bound('A') }, { ...FILE, instances: 2 })).rejects.toThrow(
       "model.ts says itself how many instances 'A' has",
     );
   });

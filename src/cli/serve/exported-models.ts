@@ -1,6 +1,7 @@
 // The models that a module exports: what `bind` takes, or declarations of `defineModel` with the callable that the module has for
 // them. Exports that are neither are the module's own business.
 
+import { expectObject } from '../../checks/check.js';
 import { invalidArg } from '../../errors.js';
 import type { BoundModel } from '../../model/bound-model.js';
 import { functionOf } from '../../model/callable-function.js';
@@ -28,10 +29,10 @@ const CALLABLES = ['default', 'inferFunc', 'infer'] as const;
 const EXPECTED =
   'expected what triton.bind takes, a list of that, a declaration of defineModel with the callable as default export, or a function named bind…';
 
-/** Throws INVALID_ARG when there is none, or when it is not clear what belongs together. */
-export function modelsOf(exported: Exports, file: ModuleFile): readonly ServedModel[] {
+/** Rejects with INVALID_ARG when there is none, or when it is not clear what belongs together, and with what the module's functions throw. */
+export async function modelsOf(exported: Exports, file: ModuleFile): Promise<readonly ServedModel[]> {
   const declarations = [...new Set(Object.values(exported).flatMap(declarationsIn))];
-  const bound = [...declarations.filter(isBound), ...boundByFunctions(exported)];
+  const bound = [...declarations.filter(isBound), ...(await boundByFunctions(exported))];
   const names = new Set(bound.map(({ modelName }) => modelName));
   const bare = declarations.filter((declared) => !isBound(declared) && !names.has(declared.modelName));
   const callable = CALLABLES.find((name) => !isDeclared(exported[name]) && functionOf(exported[name]) !== undefined);
@@ -69,17 +70,19 @@ function isBound(declared: Declared): declared is ServedModel {
   return 'inferFunc' in declared;
 }
 
-/** What `export function bindAddSub(triton)` binds. */
-function boundByFunctions(exported: Exports): readonly ServedModel[] {
+/** What `export function bindAddSub(triton)` binds, also after it has awaited something. */
+async function boundByFunctions(exported: Exports): Promise<readonly ServedModel[]> {
   const models: ServedModel[] = [];
   const binder = {
     bind(model: ServedModel) {
+      expectObject(model, 'a model');
       models.push(model);
       return binder;
     },
   };
   for (const [name, value] of Object.entries(exported)) {
-    if (typeof value === 'function' && /^bind($|[A-Z])/.test(name)) (value as (triton: unknown) => void)(binder);
+    if (typeof value === 'function' && /^bind($|[A-Z])/.test(name))
+      await (value as (triton: unknown) => unknown)(binder);
   }
   return models;
 }

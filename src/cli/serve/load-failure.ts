@@ -45,7 +45,7 @@ function diagnosticsOf(error: unknown): string {
   const text = error.stack ?? `${error.name}: ${error.message}`;
   const lines = text
     .split('\n')
-    .filter((line) => !/^ +at .*(node:internal|[/\\]node_modules[/\\]|host[/\\]import-module\.)/.test(line));
+    .filter((line) => !/^ +at .*(node:|[/\\]node_modules[/\\]|host[/\\]import-module\.)/.test(line));
   return lines.join('\n').trimEnd();
 }
 

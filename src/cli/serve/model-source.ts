@@ -37,7 +37,7 @@ export function modelSource(file: string, options: SourceOptions): ModelSource {
   if (!existsSync(path)) throw invalidArg(`there is no file ${file}, ${KINDS}`);
   if (statSync(path).isDirectory()) throw invalidArg(`${file} is a folder, ${KINDS}`);
   const extension = extname(path);
-  if (extension === '.onnx') return { path, name, kind: 'onnx', options };
+  if (extension.toLowerCase() === '.onnx') return { path, name, kind: 'onnx', options };
   if (!MODULES.includes(extension)) throw invalidArg(`${file} cannot be served, ${KINDS}`);
   for (const option of ['name', 'maxBatchSize'] as const) {
     if (options[option] === undefined) continue;
@@ -67,8 +67,10 @@ export async function loadModels(
     return [model as unknown as ServedModel];
   }
   const url = pathToFileURL(path).href;
-  const exported = await importingModels(name, () => importFile(path)).catch(async (error: unknown) => {
+  try {
+    const exported = await importingModels(name, () => importFile(path));
+    return await modelsOf(exported, { name, url, instances: options.instances });
+  } catch (error) {
     throw await loadFailure(error, { file: path, url });
-  });
-  return modelsOf(exported, { name, url, instances: options.instances });
+  }
 }

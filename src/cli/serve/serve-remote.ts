@@ -55,10 +55,13 @@ export async function serveRemote(files: readonly string[], flags: ServeFlags, i
 /** Throws INVALID_ARG for what a server has and a process that binds models to one has not. */
 function remoteTriton(flags: ServeFlags, io: CliIo, file: TritonConfig): RemoteTriton {
   if (flags.watch === true) throw invalidArg('--watch is not for --remote');
-  const given: TritonConfig = { ...file, ...optionsIn(flags as Readonly<Record<string, unknown>>) };
-  const other = Object.keys(given).find((name) => !TAKEN.includes(name));
-  if (other !== undefined) {
-    throw invalidArg(`${flagOf(other)} is for a server; the server at ${flags.remote} has options of its own`);
+  const given = optionsIn(flags as Readonly<Record<string, unknown>>);
+  const flag = serverOptionIn(given);
+  const member = serverOptionIn(file);
+  const owner = `is for a server; the server at ${flags.remote} has options of its own`;
+  if (flag !== undefined) throw invalidArg(`${flagOf(flag)} ${owner}`);
+  if (member !== undefined) {
+    throw invalidArg(`${member} of the configuration file ${owner}: name another file by --config`);
   }
   const { engine, remoteAccessToken, exitTimeoutSecs } = { ...file, ...readEnvironment(io.env).values, ...given };
   const { remote, instanceAddress } = flags;
@@ -78,4 +81,8 @@ function remoteTriton(flags: ServeFlags, io: CliIo, file: TritonConfig): RemoteT
     );
   }
   return new RemoteTriton(remote!, { accessToken: remoteAccessToken, ...stop });
+}
+
+function serverOptionIn(given: TritonConfig): string | undefined {
+  return Object.keys(given).find((name) => !TAKEN.includes(name));
 }

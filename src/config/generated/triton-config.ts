@@ -171,13 +171,14 @@ export interface TritonConfig {
    */
   readonly remoteAccessToken?: string;
   /**
-   * Path of a Unix socket where gRPC is served too, for processes of the same machine that bind models: `unix:/path`.
-   * Needs `remoteAccessToken`. Default: none.
+   * Path of a Unix socket where gRPC is served too, for processes of the same machine that bind models: they name it as
+   * `unix:` and the path. Needs `remoteAccessToken`. Default: none.
    */
   readonly remoteSocket?: string;
   /**
-   * The endpoints that want the access token; `[]` opens everything. The others are health, metadata, inference,
-   * model-config and statistics. Default: `shared-memory`, `model-repository`, `trace`, `logging`.
+   * The endpoints that want the access token; an empty list, in text an empty text, opens everything. The others are
+   * health, metadata, inference, model-config and statistics. Default: `shared-memory`, `model-repository`, `trace`,
+   * `logging`.
    */
   readonly restrictedEndpoints?: string | readonly string[];
   /**

@@ -169,6 +169,10 @@ describe('tstriton infer', () => {
 
   it.each<[string, readonly string[], string]>([
     ['an input that is none', ['Double', '-i', 'y=1'], "the model has no input 'y'; it has x, scale"],
+    ['an output that is none', ['Double', '-i', 'x=1', '--outputs', 'x'], "the model has no output 'x'; it has y"],
+    ['no inputs', ['Double'], 'expected the inputs by --input or --data, or on standard input; see tstriton infer --help'],
+    ['an authority without TLS', ['Double', '-i', 'x=1', '--ca', 'package.json'], '--ca needs https:// or grpcs://, got http://'],
+    ['a time that is too long', ['Double', '-i', 'x=1', '--timeout', '1e9'], 'Expected a number of seconds above 0, and at most 1000000.'],
     ['an input that is missing', ['Double', '-i', 'scale=1'], "'x'"],
     ['a value that does not fit', ['Double', '-i', 'x=[1.5]'], '1.5'],
     ['a batch without the flag', ['Double', '-i', 'x=[[1]]'], 'got [1,1]. With --batch, values have the batch axis in front.'],
@@ -181,6 +185,11 @@ describe('tstriton infer', () => {
     expect(asked.stderr).toContain(message);
     expect([asked.code, asked.stdout, asked.stderr.match(/\n/g)?.length]).toEqual([2, '', 1]);
   }); // prettier-ignore
+
+  it('refuses JSON over gRPC by the name of its flag', async () => {
+    const { code, stderr } = await infer(server.grpc, 'Double', '-i', 'x=1', '--no-binary');
+    expect([code, stderr]).toEqual([2, 'tstriton: --no-binary is for http:// and https://; gRPC carries tensors in binary form\n']); // prettier-ignore
+  });
 
   it('ends when nobody reads any more', async () => {
     const script = `"${process.execPath}" "${installed.command}" infer ${server.grpc} Endless -i text=a | head -n 2`;

@@ -1,13 +1,19 @@
 // `tstriton serve --remote`: a process that serves its models through the server of another one.
-import { describe, expect, it } from 'vitest';
+import { writeFileSync } from 'node:fs';
+
+import { beforeAll, describe, expect, it } from 'vitest';
 
 import { REMOTE, REMOTE_TOKEN } from '../../support/remote.js';
 import { inferJson, startServer } from '../../support/start-server.js';
+import { temporaryFolder } from '../../support/temporary-files.js';
 import { watchedProcess } from '../../support/watched-process.js';
 
 const path = (relative: string) => new URL(relative, import.meta.url).pathname;
 const MAIN = path('../../../dist/cli/main.js');
 const MODEL = path('../../fixtures/twice.js');
+const file = temporaryFolder();
+const CONFIG = file('server.json');
+beforeAll(() => writeFileSync(CONFIG, '{"logInfo": false}'));
 const TOKEN = ['--remote-access-token', REMOTE_TOKEN];
 
 function serve(...args: readonly string[]) {
@@ -39,6 +45,11 @@ describe('tstriton serve --remote', () => {
   it.each<[string, readonly string[], string]>([
     ['no token', [], "--remote needs the server's token"],
     ['an option of a server', [...TOKEN, '--http-port', '9000'], '--http-port is for a server'],
+    [
+      'such an option in a file',
+      [...TOKEN, '--config', CONFIG],
+      'logInfo of the configuration file is for a server; the server at localhost:8001 has options of its own: name another file by --config',
+    ],
     ['--watch', [...TOKEN, '--watch'], '--watch is not for --remote'],
     ['no address for instances', ['--engine', 'tritonserver'], 'needs --instance-address'],
     [

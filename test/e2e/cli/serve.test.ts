@@ -57,7 +57,8 @@ beforeAll(async () => {
   installed = await packedPackage();
   installed.write('lib/factor.ts', FACTOR);
   installed.write('scale.ts', model(2));
-  installed.write('bad.onnx', 'no protobuf');
+  for (const name of ['bad.onnx', 'BAD.ONNX']) installed.write(name, 'no protobuf');
+  installed.write('function.mjs', 'export default () => ({});');
   installed.write('syntax.mjs', 'const a = 1;\nexport default { a: ;\n');
 });
 afterAll(() => installed[Symbol.dispose]());
@@ -131,6 +132,24 @@ describe('tstriton serve', () => {
     expect(config).toMatchObject({ instance_group: [{ count: 2 }] });
     await using both = installed.start(['serve', 'threaded.mjs', 'common.cjs', '--json', ...FREE]);
     expect((await both.served()).models.map(({ name }) => name)).toEqual(['Threaded', 'Common']);
+  });
+
+  it('serves what was compiled to CommonJS, in its own thread and in others', async () => {
+    installed.write('compiled.cjs', `
+Object.defineProperty(exports, '__esModule', { value: true });
+const x = { dtype: 'int32', shape: [1] };
+exports.model = { modelName: 'Compiled', inputs: { x }, outputs: { x } };
+exports.default = (requests) => requests;`); // prettier-ignore
+    for (const threads of [[], ['--instances', '2']]) {
+      await using server = installed.start(['serve', 'compiled.cjs', ...threads, '--json', ...FREE]);
+      expect(await ask((await server.served()).http, 'Compiled', 3)).toBe(3);
+    }
+  });
+
+  it('serves TypeScript that leaves the ending of an imported file out', async () => {
+    installed.write('short.ts', model(3).replace('factor.ts', 'factor'));
+    await using server = installed.start(['serve', 'short.ts', '--json', ...FREE]);
+    expect(await ask((await server.served()).http, 'Scale', 7)).toBe(21);
   });
 
   it('takes flags first, then the environment, then the file', async () => {
@@ -282,7 +301,9 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     ['flags that do not go together', ['scale.ts', '--allow-http=false', '--allow-grpc=false'], 'the HTTP or the gRPC endpoint has to be allowed'],
     ['a certificate that is missing', ['scale.ts', '--http-use-ssl'], 'httpUseSsl needs'],
     ['a configuration file that is not there', ['scale.ts', '-c', 'none.json'], 'there is no configuration file none.json'],
+    ['a configuration file that exports a function', ['-c', 'function.mjs'], 'function.mjs must be an object, got function'],
     ['an ONNX file that is none', ['bad.onnx'], '/'],
+    ['one whose name is in capitals', ['BAD.ONNX'], '/'],
   ])('says in one line what is wrong with %s, and ends with 2', async (_, args, message) => {
     const { code, stdout, stderr } = await installed.run(['serve', ...args]);
     expect(stderr).toContain(`tstriton: ${message}`);
@@ -299,6 +320,12 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     ['syntax.mjs', 'const a = 1;\nexport default { a: ;\n', /syntax\.mjs:2/],
     ['imports.mjs', "import './syntax.mjs';\n", /syntax\.mjs:2/],
     ['names.mjs', "import { nothing } from 'tstriton';\nexport default nothing;", /names\.mjs:1[\s\S]*nothing/],
+    ['null.mjs', 'throw null;', /it threw null/],
+    [
+      'binds.mjs',
+      'export async function bindAll() { throw new Error("no weights"); }',
+      /Error: no weights\n +at .*binds\.mjs:1/,
+    ],
     ['throws.mjs', '\nthrow new Error("no weights");', /Error: no weights\n +at .*throws\.mjs:2/],
   ])('has the diagnostics of %s, which does not load', async (name, text, diagnostics) => {
     installed.write(name, text);
@@ -307,6 +334,12 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     expect(stderr).toMatch(new RegExp(`^tstriton: ${name} does not load\n`));
     expect(stderr).toMatch(diagnostics);
     expect(stderr).not.toContain('node:internal');
+  });
+
+  it('fails with 1 where a module awaits what never settles', async () => {
+    installed.write('never.mjs', 'await new Promise(() => undefined);');
+    const { code, stdout, stderr } = await installed.run(['serve', 'never.mjs']);
+    expect([code, stdout, stderr]).toEqual([1, '', 'tstriton: nothing is left to wait for: a module awaits a promise that never settles\n']); // prettier-ignore
   });
 
   it('fails with 1 where the port is taken', async () => {

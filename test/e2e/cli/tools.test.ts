@@ -1,6 +1,7 @@
 // `tstriton check`, `deploy` and `completion`, and the program itself, as processes of the package that is published.
-import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -209,7 +210,28 @@ describe('tstriton', () => {
     }
   });
 
-  it('names the command that somebody may have meant', async () => {
-    expect((await installed.run(['sevre'])).stderr).toBe("tstriton: unknown command 'sevre' (Did you mean serve?)\n");
+  it.each([[['sevre']], [['sevre', '--help']], [['help', 'sevre']]])(
+    'names the command that somebody may have meant by %j',
+    async (args) => {
+      const { code, stdout, stderr } = await installed.run(args);
+      expect([code, stdout, stderr]).toEqual([2, '', "tstriton: unknown command 'sevre' (Did you mean serve?)\n"]);
+    },
+  );
+
+  it.runIf(existsSync('/dev/full'))('says in one line that the disk is full, and ends with 1', () => {
+    const full = openSync('/dev/full', 'w');
+    const { status, stderr } = spawnSync(process.execPath, [installed.command, '--help'], {
+      stdio: ['ignore', full, 'pipe'],
+      encoding: 'utf8',
+    });
+    closeSync(full);
+    expect(stderr).toMatch(/^tstriton: cannot write the output: ENOSPC: .*\n$/);
+    expect(status).toBe(1);
+  });
+
+  it('ends with 2 when it is called wrongly, also where nobody reads what it says of it', async () => {
+    const child = spawn(process.execPath, [installed.command, 'sevre'], { stdio: ['ignore', 'ignore', 'pipe'] });
+    child.stderr.destroy();
+    expect(await once(child, 'exit')).toEqual([2, null]);
   });
 });
