@@ -179,7 +179,7 @@ describe('the callable of a model that batches by sequences', () => {
     ['later', async () => Promise.reject(new Error('no'))],
   ])('are over though their onEnd fails %s', async (_, onEnd) => {
     const logged = vi.spyOn(LOGGER, 'error');
-    const { run } = host({ state: () => 1, onEnd });
+    const { run } = host({ state: () => 1, onEnd: onEnd as () => void });
     expect(values(run({ id: 7, slot: 0, start: true, end: true })[0])).toEqual([[1]]);
     await expect.poll(() => logged.mock.calls.flat()).toEqual([expect.stringMatching(/^onEnd .* failed: .*Error: no/)]);
   });
