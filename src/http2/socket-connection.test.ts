@@ -268,6 +268,22 @@ describe('SocketConnection', () => {
     expect(ends).toEqual(['the connection is lost: read ECONNRESET']);
   });
 
+  it('counts its streams where it has many, and refuses those that there is no room for', async () => {
+    const budget = new ByteBudget(8 * MIB);
+    const { send, socket, streams, bound } = bind({}, { budget });
+    const all = Array.from({ length: 564 }, (_, i) => frames.request(2 * i + 1));
+    send(...all.slice(0, 64));
+    expect(budget.held).toBe(0);
+    send(...all.slice(64));
+    // Half of the part for small requests.
+    expect([budget.held, bound.connection.openStreams]).toEqual([MIB / 2, 64 + MIB / 2 / 2048]);
+    await turn();
+    expect(socket.writes.at(-1)!.includes(Buffer.from([0, 0, 4, FRAME.RST_STREAM]))).toBe(true);
+    for (const stream of streams.slice(64)) stream.reset('CANCEL');
+    expect(budget.held).toBe(0);
+    socket.emit('close');
+  });
+
   it('resets the uploads that stand still when others need their room, and no other stream', async () => {
     const budget = new ByteBudget(64 * MIB);
     const other = otherConnection(budget);

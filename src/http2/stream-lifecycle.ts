@@ -15,6 +15,10 @@ import type { StreamTable } from './stream-table.js';
 
 /** Smaller lists of fields are not counted: the stream itself costs as much. */
 const SMALLEST_COUNTED_HEAD = 1024;
+/** Streams of a connection beyond so many are counted. */
+const FREE_STREAMS = 64;
+/** What a stream takes that does nothing, and its call. */
+const STREAM_BYTES = 2048;
 const FIELDS_TOO_LARGE = new HeaderTemplate([':status', '431']);
 
 /** What the lives of streams need of their connection. */
@@ -55,9 +59,11 @@ export class StreamLifecycle implements SenderOwner {
       return;
     }
     const stream = this.open(streamId);
-    if (headers.bytes >= SMALLEST_COUNTED_HEAD) {
-      stream.headBytes = headers.bytes;
-      if (!stream.hold(0, Infinity)) {
+    const isLongHead = headers.bytes >= SMALLEST_COUNTED_HEAD;
+    if (isLongHead || streams.size > FREE_STREAMS) {
+      stream.headBytes = Math.max(headers.bytes, STREAM_BYTES);
+      // A stream with a long head may have to make room for others, one that waits for its client need not.
+      if (!stream.hold(0, isLongHead ? Infinity : 0)) {
         if (connection.charge(1, 'streams that there is no room for')) stream.reset('REFUSED_STREAM');
         return;
       }
