@@ -2,7 +2,7 @@
 
 import { logTextOf, TritonError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
-import { isPromiseLike } from '../model/awaitable.js';
+import { disownPromises, isPromiseLike } from '../model/awaitable.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
 import { markDecorated } from '../model/decorated.js';
@@ -90,6 +90,7 @@ function settleGroup(call: () => unknown, count: number, context: InferenceConte
 
 function expectList(results: unknown, count: number, model: string): readonly unknown[] {
   if (Array.isArray(results) && results.length === count) return results;
+  disownPromises(results);
   const got = Array.isArray(results) ? `${results.length} results` : 'no list';
   throw new TritonError(
     'INTERNAL',

@@ -52,6 +52,14 @@ function groupsBy(k: Tensor, specs: { dtype: Dtype; shape: readonly number[] }):
 }
 
 describe('groupByValues', () => {
+  it('leaves no rejected promise to the process, whichever group gives one', async () => {
+    const fn = () => ({ y: Promise.reject(new Error('not seen')) });
+    const k = columnOf('int32', [1, 2]);
+    expect(() => run(fn, [{ x: x(1, 2), k }])).toThrow("output 'y' of model 'm' is a Promise");
+    // A rejection that nobody takes would fail this file.
+    await new Promise((resolve) => setImmediate(resolve));
+  });
+
   it('calls once for each value, in the order of the first rows, and puts the rows back', () => {
     const calls: unknown[] = [];
     const result = run(

@@ -2,7 +2,7 @@
 
 import { logTextOf, TritonError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
-import { isPromiseLike } from '../model/awaitable.js';
+import { disownPromises, isPromiseLike } from '../model/awaitable.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
@@ -86,7 +86,15 @@ function groupedBy(names: readonly string[], fn: AnyMethod, { padFn, decorated }
       const call = () => infer.call(this, rowsOfInputs(inputs, part.rows), part.context);
       return modelConfig.decoupled || modelConfig.isolateFailures === true ? call() : settleGroup(call, part.context);
     });
-    const join = (outputs: readonly unknown[]) => joinGroups(outputs, parts, { padFn, context });
+    const join = (outputs: readonly unknown[]) => {
+      try {
+        return joinGroups(outputs, parts, { padFn, context });
+      } catch (error) {
+        // Those of one group are refused; nobody looks at the others.
+        disownPromises(outputs, 3);
+        throw error;
+      }
+    };
     const finish = (settled: readonly unknown[]) => {
       if (!modelConfig.decoupled) return join(settled);
       return mapSteps(

@@ -1,6 +1,7 @@
 // The log lines about failing callables, for the server's operator.
 import { describe, expect, it, vi } from 'vitest';
 
+import { batch } from '../callables/batch.js';
 import { stream } from '../callables/stream.js';
 import { TritonError } from '../errors.js';
 import { completeModelConfig } from '../model/complete-model.js';
@@ -18,7 +19,10 @@ const REQUEST = {
 } as const;
 
 /** Runs one request, cancelled right away when asked, beside others that are not, and tells what was logged. */
-async function logOf(callable: unknown, { decoupled = false, cancelled = false, others = 0 } = {}) {
+async function logOf(
+  callable: unknown,
+  { decoupled = false, cancelled = false, others = 0, isolateFailures = false } = {},
+) {
   const error = vi.fn<(message: string) => void>();
   const info = vi.fn<(message: string) => void>();
   const verbose = vi.fn<(level: number, message: string) => void>();
@@ -28,7 +32,7 @@ async function logOf(callable: unknown, { decoupled = false, cancelled = false, 
       modelName: 'm',
       inputs: { n: { dtype: 'int32', shape: [1] } },
       outputs: { i: { dtype: 'int32', shape: [1] } },
-      config: { decoupled },
+      config: { decoupled, isolateFailures },
     },
     1,
   );
@@ -119,5 +123,36 @@ describe('the log of failures', () => {
       }),
     );
     expect(errors).toEqual([expect.stringMatching(/^the callable failed: RangeError: no such row\n +at /)]);
+  });
+});
+
+describe('a rejected promise in the place of outputs', () => {
+  const rejected = () => Promise.reject(new Error('not seen'));
+
+  it.each<[string, unknown, Parameters<typeof logOf>[1]?]>([
+    ['of a request', () => [{ i: rejected() }, {}]],
+    ['of a row', () => [{ i: [rejected()] }, {}]],
+    ['under batch', batch((() => ({ i: rejected() })) as never)],
+    ['of a row under batch', batch((() => ({ i: [rejected(), rejected()] })) as never)],
+    [
+      'of a step under batch',
+      batch(function* () {
+        yield { i: rejected() };
+      } as never),
+      { decoupled: true },
+    ],
+    [
+      'of more than one request that runs alone',
+      (requests: readonly unknown[]) => {
+        if (requests.length > 1) throw new Error('not together');
+        return [rejected(), rejected()];
+      },
+      { isolateFailures: true },
+    ],
+  ])('fails its request, and not the process: %s', async (_, callable, options) => {
+    const { errors } = await logOf(callable, { others: 1, ...options });
+    expect(errors).not.toEqual([]);
+    // A rejection that nobody takes would fail this file.
+    await new Promise((resolve) => setImmediate(resolve));
   });
 });

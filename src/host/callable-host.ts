@@ -278,7 +278,7 @@ export class CallableHost {
         more,
       };
     } catch (thrown) {
-      disownPromises(result);
+      disownPromises(result, 3);
       const error = failureOfCallable(thrown);
       // The message of a faulty result says enough. A thrown value needs its stack too.
       if (error !== thrown) return this.#failOne(thrown, request);

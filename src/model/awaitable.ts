@@ -15,13 +15,13 @@ export function isPromiseLike(value: unknown): value is PromiseLike<unknown> {
 }
 
 /**
- * Catches the promises in a refused value and in its members. Nobody awaits them, and a rejected one would end the
- * process.
+ * Catches the promises in a refused value and in its members, `depth` levels down. Nobody awaits them, and a rejected one would
+ * end the process.
  */
-export function disownPromises(value: unknown): void {
+export function disownPromises(value: unknown, depth = 1): void {
   if (isPromiseLike(value)) ignore(value);
-  else if (typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
-    for (const member of membersOf(value)) if (isPromiseLike(member)) ignore(member);
+  else if (depth > 0 && typeof value === 'object' && value !== null && !ArrayBuffer.isView(value)) {
+    for (const member of membersOf(value)) disownPromises(member, depth - 1);
   }
 }
 

@@ -4,7 +4,7 @@
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { DataOf, Dtype } from '../tensor/dtype.js';
 import { Tensor } from '../tensor/tensor.js';
-import { isPromiseLike } from './awaitable.js';
+import { disownPromises, isPromiseLike } from './awaitable.js';
 import type { AnyInferFunc } from './callable-function.js';
 import type { InferenceContext, InferenceRequest } from './callable.js';
 import { withRequests } from './derived-context.js';
@@ -101,6 +101,7 @@ const CANCELLED = new TritonError('CANCELLED', '');
 
 function onlyResult(results: unknown, model: string): unknown {
   if (Array.isArray(results) && results.length === 1) return results[0];
+  disownPromises(results);
   const got = Array.isArray(results) ? `${results.length} results` : 'no list';
   throw new TritonError(
     'INTERNAL',

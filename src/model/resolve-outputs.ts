@@ -9,7 +9,7 @@ import { isForeignTensor } from '../tensor/foreign-tensor.js';
 import { convertElements } from '../tensor/nested.js';
 import { formatShape, matchesShape } from '../tensor/shape.js';
 import { Tensor } from '../tensor/tensor.js';
-import { isPromiseLike } from './awaitable.js';
+import { disownPromises, isPromiseLike } from './awaitable.js';
 import { describeValue } from '../checks/check.js';
 import { oddElementOf } from '../checks/odd-element.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from './complete-model-config.js';
@@ -43,26 +43,31 @@ export function resolveOutputs(
   const known = resolvedBefore(result, config, rows);
   if (known !== undefined) return known;
   const { outputs, name } = config;
-  if (isError(result)) throw result;
-  const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
-  const resolved: (Tensor | undefined)[] = [];
-  for (let index = 0; index < outputs.length; index++) {
-    const spec = outputs[index]!;
-    const given = values[index];
-    const value = failRow !== undefined && hasFailedRows(given, config, rows) ? withoutErrors(given, failRow) : given;
-    if (value === undefined) {
-      // Where every row has failed, the callable need not give an output.
-      if (!config.strict || given !== undefined || requestedOutputs?.includes(spec.name) === false) {
-        resolved.push(undefined);
-        continue;
+  try {
+    if (isError(result)) throw result;
+    const values = Array.isArray(result) ? listedValues(result, config) : namedValues(result, config);
+    const resolved: (Tensor | undefined)[] = [];
+    for (let index = 0; index < outputs.length; index++) {
+      const spec = outputs[index]!;
+      const given = values[index];
+      const value = failRow !== undefined && hasFailedRows(given, config, rows) ? withoutErrors(given, failRow) : given;
+      if (value === undefined) {
+        // Where every row has failed, the callable need not give an output.
+        if (!config.strict || given !== undefined || requestedOutputs?.includes(spec.name) === false) {
+          resolved.push(undefined);
+          continue;
+        }
+        throw fail(
+          `model '${name}' returned no output '${spec.name}', and strict: true wants every declared output that is asked for`,
+        );
       }
-      throw fail(
-        `model '${name}' returned no output '${spec.name}', and strict: true wants every declared output that is asked for`,
-      );
+      resolved.push(resolveOutput(value, spec, config, rows));
     }
-    resolved.push(resolveOutput(value, spec, config, rows));
+    return resolved;
+  } catch (error) {
+    disownPromises(result, 2);
+    throw error;
   }
-  return resolved;
 }
 
 class Given {
