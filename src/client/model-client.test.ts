@@ -255,6 +255,7 @@ describe('ModelClient', () => {
       () => new ModelClient('localhost', 'M', { timeoutMs: 0 }),
       'timeoutMs must be a number above 0 and at most 2147483647, got 0',
     ],
+    ['a time that is text', () => new ModelClient('localhost', 'M', { timeoutMs: '1000' as never }), 'got "1000"'],
     ['endless time', () => new ModelClient('localhost', 'M', { timeoutMs: Infinity }), 'got Infinity'],
     [
       'certificates without TLS',

@@ -14,7 +14,7 @@ export function expectMilliseconds(value: unknown, what: string): number {
   if (typeof value === 'number' && value > 0 && value <= MAX_TIMEOUT_MS) return value;
   throw new TritonError(
     'INVALID_ARG',
-    `${what} must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${String(value)}`,
+    `${what} must be a number above 0 and at most ${MAX_TIMEOUT_MS}, got ${textOf(value)}`,
   );
 }
 

@@ -71,6 +71,16 @@ describe('what a callable records', () => {
       (r) => r.observe(sizes, NaN),
       "histogram 'size_bytes' takes finite numbers only, got NaN",
     ],
+    [
+      'an amount that is text',
+      (r) => r.add(level, '3' as never),
+      `gauge 'level' can be added a finite number only, got "3"`,
+    ],
+    [
+      'a value that is text',
+      (r) => r.observe(sizes, '3' as never),
+      `histogram 'size_bytes' takes finite numbers only, got "3"`,
+    ],
     ['a gauge set to text', (r) => r.set(level, '3' as never), "gauge 'level' must be set to a number, got string"],
     [
       'a counter that is set',

@@ -1,6 +1,7 @@
 // Collects one callable's own metrics until another message takes them to the server. Metrics never make a message of
 // their own, and nothing is sent while nothing is recorded.
 
+import { textOf } from '../checks/check.js';
 import { TritonError } from '../errors.js';
 import type {
   CounterMetric,
@@ -26,7 +27,10 @@ export class MetricsRecorder implements Metrics {
     if (metric.kind !== 'counter' && metric.kind !== 'gauge') throw wrongKind(metric, 'added to', 'a counter or gauge');
     if (!Number.isFinite(amount) || (metric.kind === 'counter' && amount < 0)) {
       const expected = metric.kind === 'counter' ? 'a finite number >= 0' : 'a finite number';
-      throw new TritonError('INTERNAL', `${metric.kind} '${metric.name}' can be added ${expected} only, got ${amount}`);
+      throw new TritonError(
+        'INTERNAL',
+        `${metric.kind} '${metric.name}' can be added ${expected} only, got ${textOf(amount)}`,
+      );
     }
     this.#series(metric, labels[0]).added += amount;
   }
@@ -44,7 +48,7 @@ export class MetricsRecorder implements Metrics {
   observe<M extends HistogramMetric>(metric: M, value: number, ...labels: LabelValues<M>): void {
     if (metric.kind !== 'histogram') throw wrongKind(metric, 'observed', 'a histogram');
     if (!Number.isFinite(value)) {
-      throw new TritonError('INTERNAL', `histogram '${metric.name}' takes finite numbers only, got ${value}`);
+      throw new TritonError('INTERNAL', `histogram '${metric.name}' takes finite numbers only, got ${textOf(value)}`);
     }
     const series = this.#series(metric, labels[0]);
     series.counts ??= new Array<number>(metric.buckets.length + 1).fill(0);

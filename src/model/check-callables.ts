@@ -111,6 +111,9 @@ function checkDecorators(infer: unknown, config: CompleteModelConfig, what: stri
 function misplaced(decorator: DecoratorName, level: Level, around: DecoratorName | undefined): string {
   if (level === 'requests') return `${decorator} takes tensors; put it inside batch or stream`;
   if (level === 'values') return `firstValue must be the innermost decorator, but ${decorator} is inside it`;
+  if (DECORATORS[decorator].inside === 'tensors') {
+    return `there is another one of batch, sample and stream around ${decorator}; leave one of them out`;
+  }
   return `${decorator} takes requests; put it outside ${String(around)}`;
 }
 

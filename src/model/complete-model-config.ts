@@ -57,7 +57,6 @@ export interface CompleteSequenceBatching {
   readonly emptySlots: boolean;
 }
 
-/** What the file of a model's configuration says beside what the server works with. */
 /** Members of a configuration file that the server shows but does not use. */
 export interface FileConfig {
   readonly platform: string;
