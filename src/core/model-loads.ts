@@ -1,6 +1,6 @@
 // Loads versions of models and unloads them: starts their instances, warms them up, and has the repository serve them.
 
-import { TritonError } from '../errors.js';
+import { ownFrames, TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../observability/logger.js';
 import { describe } from './load-failures.js';
@@ -45,7 +45,8 @@ export class ModelLoads {
     } catch (thrown) {
       const error = TritonError.from(thrown);
       loading?.failed(describe(error));
-      if (!this.isEnding) this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}`);
+      if (!this.isEnding)
+        this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}${ownFrames(error)}`);
       throw error;
     }
     const entry = loading ?? this.#repository.add(config);

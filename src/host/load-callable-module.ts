@@ -1,6 +1,8 @@
 // Loads the module of an instance group, or of a model in a model repository, and finds its callable. The callable is the
 // default export. Where the module exports a binding, the callable is the binding's `inferFunc`.
 
+import { fileURLToPath } from 'node:url';
+
 import { invalidArg, TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { Callable } from '../model/callable.js';
@@ -22,10 +24,8 @@ export interface CallableModule {
 
 /** Rejects with INVALID_ARG when the module cannot be loaded or has no callable. `tsx`: see `importModule`. */
 export async function loadCallableModule(url: string, tsx: string | undefined): Promise<CallableModule> {
-  const exported = await importModule(url, tsx).catch((error: unknown) => {
-    throw invalidArg(`cannot load the module ${url}: ${TritonError.from(error).message}`, {
-      cause: error,
-    });
+  const exported = await importModule(url, tsx).catch(async (error: unknown) => {
+    throw await loadFailure(error, url);
   });
   const binding = bindingIn(exported, url);
   const callable = binding === undefined ? exported['default'] : binding.inferFunc;
@@ -42,6 +42,13 @@ export async function loadCallableModule(url: string, tsx: string | undefined): 
     state: sequenceStateSource(state === undefined ? declared : { state, ...(onEnd && { onEnd }) }),
     binding,
   };
+}
+
+async function loadFailure(error: unknown, url: string): Promise<TritonError> {
+  const { placeOfSyntaxError } = await import('./syntax-diagnostics.js');
+  const place = await placeOfSyntaxError(error, fileURLToPath(url));
+  const where = place === undefined ? '' : `, at ${place}`;
+  return invalidArg(`cannot load the module ${url}: ${TritonError.from(error).message}${where}`, { cause: error });
 }
 
 function expectDefault({ default: main, ...named }: Readonly<Record<string, unknown>>, url: string): void {

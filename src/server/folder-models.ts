@@ -4,7 +4,7 @@
 
 import { loadFailed } from '../core/load-failures.js';
 import type { LoadParameters } from '../core/client-loads.js';
-import { invalidArg, TritonError } from '../errors.js';
+import { invalidArg, ownFrames, TritonError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { Turns } from '../lifecycle/turns.js';
@@ -272,7 +272,7 @@ export class FolderModels {
   }
 
   #log(name: string, error: TritonError): void {
-    this.#options.logger()?.error(`failed to load '${name}': ${error.message}`);
+    this.#options.logger()?.error(`failed to load '${name}': ${error.message}${ownFrames(error)}`);
   }
 }
 

@@ -180,19 +180,27 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model reposi
       'misspelt/1/model.mjs': addingModule(1),
       'misspelt/config.pbtxt': 'max_batch_size: 8\nmax_batchsize: 8',
       'throwing/1/model.mjs': 'throw new Error("no such device");',
+      'unreadable/1/model.mjs': 'export default {\n  inputs: ;',
       'failing/1/model.mjs': `export function setup() { throw new Error('no memory'); }\n${addingModule(1)}`,
       'empty/readme.txt': '',
       'an odd name/1/model.mjs': addingModule(1),
     });
-    await using server = await serve(repository, { ...thread, exitOnError: false });
+    const errors: string[] = [];
+    const ignore = () => undefined;
+    const logger = { debug: ignore, info: ignore, warn: ignore, error: (text: string) => void errors.push(text) };
+    await using server = await serve(repository, { ...thread, exitOnError: false, logger });
     expect(await index(server.http)).toEqual([
       expect.stringMatching(/^an odd name:1 UNAVAILABLE Invalid argument: Model name can only contain/),
       "empty: UNAVAILABLE Invalid argument: at least one version must be available under the version policy of model 'empty': expected a folder for each, such as empty/1",
       "failing:1 UNAVAILABLE Internal: setup of instance 0 of model 'failing' (model.mjs) failed: no memory",
       `misspelt: UNAVAILABLE Invalid argument: failed to read text proto from ${repository.path}/misspelt/config.pbtxt: 2:1: Message type "inference.ModelConfig" has no field named "max_batchsize"; did you mean "max_batch_size"?`,
       expect.stringMatching(/^throwing:1 UNAVAILABLE Invalid argument: cannot load the module .*no such device$/),
+      expect.stringMatching(/^unreadable:1 .*: Unexpected token ';', at .*unreadable\/1\/model\.mjs:2$/),
       'whole:1 READY',
     ]);
+    const log = errors.join('\n');
+    expect(log).toMatch(/^failed to load 'throwing'.* no such device\n +at .*throwing\/1\/model\.mjs:1:7$/m);
+    expect(log).toMatch(/^failed to load 'failing'.* no memory\n +at .*setup .*failing\/1\/model\.mjs:1:33\)$/m);
     expect(await added(server.http, 'whole')).toBe(1);
     expect((await callJson(`${server.http}/v2/health/ready`))[0]).toBe(400);
   });
