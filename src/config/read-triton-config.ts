@@ -1,7 +1,7 @@
 // The server's configuration: from the constructor, then the environment, then the defaults. A value that it does
 // not understand is refused (constructor) or warned about (environment), never ignored.
 
-import { expectObject } from '../checks/check.js';
+import { expectObject, textOf } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import { completeTritonConfig, type CompleteTritonConfig } from './complete-triton-config.js';
 import type { TritonConfig } from './generated/triton-config.js';
@@ -73,6 +73,8 @@ function hintFor(name: string): string {
 
 /** Throws INVALID_ARG or UNSUPPORTED naming the option; `what` is where it stands, and `where` follows its name. */
 export function checkGiven(given: unknown, what: string = 'TritonConfig', where: string = ''): void {
+  // The value says more than its type: in Python a port or a path may stand here.
+  if (typeof given !== 'object') throw invalidArg(`${what} must be an object, got ${textOf(given)}`);
   expectObject(given, what);
   for (const [name, value] of Object.entries(given)) {
     refuseUnsupported(name, `${name}${where}`);

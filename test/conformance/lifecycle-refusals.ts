@@ -23,7 +23,7 @@ export const LIFECYCLE_REFUSALS: Readonly<Record<string, Refusal>> = {
     'security-config {"restricted_endpoints":["nope"]}': "unknown API 'nope'",
     'security-config {"restricted_endpoints":["model_repository"]}': "unknown API 'model_repository'",
     'security-config-empty-token': 'accessToken must be a non-empty string',
-    'triton-positional': 'TritonConfig must be an object, got models',
+    'triton-positional': 'TritonConfig must be an object, got "models"',
     'bind-name null': 'modelName must be a string',
     'bind-name 5': 'modelName must be a string, got 5',
     'bind-callable None': NO_CALLABLE,
