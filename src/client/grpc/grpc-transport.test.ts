@@ -475,7 +475,8 @@ describe('ModelClient over gRPC', () => {
     await using client = connect(server);
     for (let call = 1; call <= 2; call++) {
       await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toThrow('deadline of 50 ms exceeded');
-      expect(server.connections).toHaveLength(call);
+      // The server may be late to see it.
+      await vi.waitFor(() => expect(server.connections).toHaveLength(call));
     }
   });
 
