@@ -28,7 +28,10 @@ export interface SequenceStateSpec {
   readonly shape: readonly number[];
   /** The output that it is taken from. Default: the name of the state. */
   readonly output?: string;
-  /** What a sequence begins with: one number for all elements, or all elements. Default: zeros, empty strings. */
+  /**
+   * What a sequence begins with: one number for all elements, or all elements. Default: zeros, empty strings. Without all
+   * elements an axis of -1 has one.
+   */
   readonly initial?: number | bigint | boolean | string | ArrayBufferView | readonly unknown[] | Tensor;
 }
 
