@@ -144,15 +144,6 @@ export function logTextOf(error: TritonError): string {
   return frames < 0 ? message : message + stack.slice(frames);
 }
 
-/** Where the error came from in the user's own files: lines below its message in the log. Empty where nothing of theirs was under way. */
-export function ownFrames({ cause }: TritonError): string {
-  const lines = stackOf(cause)?.split('\n') ?? [];
-  return lines
-    .filter((line) => /^ +at /.test(line) && !/node:|[/\\]node_modules[/\\]/.test(line))
-    .map((line) => `\n${line}`)
-    .join('');
-}
-
 /** The stack of a thrown value, if it has one. Never throws. */
 export function stackOf(thrown: unknown): string | undefined {
   try {

@@ -1,9 +1,9 @@
 // Loads versions of models and unloads them: starts their instances, warms them up, and has the repository serve them.
 
-import { ownFrames, TritonError } from '../errors.js';
+import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { Logger } from '../observability/logger.js';
-import { describe } from './load-failures.js';
+import { describe, ownFrames } from './load-failures.js';
 import type { ModelRepository } from './model-repository.js';
 import type { Opening } from './opening.js';
 import { INTERRUPTIONS } from './refusals.js';

@@ -24,7 +24,7 @@ describe('an ES module that no package.json declares', () => {
     const file = join(folder, 'model.ts');
     const error = missingModuleType(new Error(message.replace('FILE', file)), pathToFileURL(file).href);
     expect(error?.message).toBe(
-      `${file} is an ES module, but no package.json says so: add "type": "module" to ${join(folder, 'package.json')}, or name the file ${join(folder, 'model.mts')}`,
+      `${file} is an ES module, but no package.json says so: set "type": "module" in ${join(folder, 'package.json')}, or name the file ${join(folder, 'model.mts')}`,
     );
   });
 });

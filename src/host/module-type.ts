@@ -42,7 +42,7 @@ function undeclared(failure: unknown, file: string): TritonError | undefined {
   const wayOut =
     manifest === undefined
       ? `write {"type":"module"} to ${join(dirname(file), 'package.json')}`
-      : `add "type": "module" to ${manifest.path}`;
+      : `set "type": "module" in ${manifest.path}`;
   return invalidArg(`${file} is an ES module, but no package.json says so: ${wayOut}, or name the file ${renamed}`, {
     cause: failure,
   });

@@ -1,12 +1,13 @@
 // A file that is served: a module, or an ONNX model.
 
 import { existsSync, statSync } from 'node:fs';
-import { extname, relative, resolve } from 'node:path';
+import { basename, extname, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-import { invalidArg } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { importModule } from '../../host/import-module.js';
 import { runningTsx } from '../../host/running-tsx.js';
+import { checkModelName } from '../../model/complete-signature.js';
 import { importingModels } from '../../server/importing-models.js';
 import { modelsOf, type ServedModel } from './exported-models.js';
 import { loadFailure } from './load-failure.js';
@@ -37,7 +38,10 @@ export function modelSource(file: string, options: SourceOptions): ModelSource {
   if (!existsSync(path)) throw invalidArg(`there is no file ${file}, ${KINDS}`);
   if (statSync(path).isDirectory()) throw invalidArg(`${file} is a folder, ${KINDS}`);
   const extension = extname(path);
-  if (extension.toLowerCase() === '.onnx') return { path, name, kind: 'onnx', options };
+  if (extension.toLowerCase() === '.onnx') {
+    if (options.name === undefined) checkNameOf(path);
+    return { path, name, kind: 'onnx', options };
+  }
   if (!MODULES.includes(extension)) throw invalidArg(`${file} cannot be served, ${KINDS}`);
   for (const option of ['name', 'maxBatchSize'] as const) {
     if (options[option] === undefined) continue;
@@ -45,6 +49,17 @@ export function modelSource(file: string, options: SourceOptions): ModelSource {
     throw invalidArg(`${flag} is for ONNX files; ${file} is a module, which says it itself`);
   }
   return { path, name, kind: 'module', options };
+}
+
+/** The file's name is the model's. */
+function checkNameOf(path: string): void {
+  try {
+    checkModelName(basename(path, extname(path)));
+  } catch (error) {
+    throw invalidArg(`${TritonError.from(error).message}; --name gives the model another name than its file's`, {
+      cause: error,
+    });
+  }
 }
 
 type ImportFile = (path: string) => Promise<Readonly<Record<string, unknown>>>;

@@ -102,7 +102,7 @@ describe('a file that tstriton serve cannot serve', () => {
     const { code, stderr } = await installed.run(['serve', ...PORTS, file]);
     expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).toEqual({
       code: 2,
-      last: `tstriton: ${file} is an ES module, but no package.json says so: add "type": "module" to ${join(elsewhere, 'untyped/package.json')}, or name the file ${file.replace('.js', '.mjs')}`,
+      last: `tstriton: ${file} is an ES module, but no package.json says so: set "type": "module" in ${join(elsewhere, 'untyped/package.json')}, or name the file ${file.replace('.js', '.mjs')}`,
     });
   });
 });

@@ -57,7 +57,7 @@ beforeAll(async () => {
   installed = await packedPackage();
   installed.write('lib/factor.ts', FACTOR);
   installed.write('scale.ts', model(2));
-  for (const name of ['bad.onnx', 'BAD.ONNX']) installed.write(name, 'no protobuf');
+  for (const name of ['bad.onnx', 'BAD.ONNX', 'bad (1).onnx']) installed.write(name, 'no protobuf');
   installed.write('function.mjs', 'export default () => ({});');
   installed.write('syntax.mjs', 'const a = 1;\nexport default { a: ;\n');
 });
@@ -304,6 +304,7 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     ['a configuration file that exports a function', ['-c', 'function.mjs'], 'function.mjs must be an object, got function'],
     ['an ONNX file that is none', ['bad.onnx'], '/'],
     ['one whose name is in capitals', ['BAD.ONNX'], '/'],
+    ['one whose name is no model\'s', ['bad (1).onnx'], 'Model name can only contain alphanumeric characters, dots, underscores and dashes, got "bad (1)"; --name gives the model another name than its file\'s'],
   ])('says in one line what is wrong with %s, and ends with 2', async (_, args, message) => {
     const { code, stdout, stderr } = await installed.run(['serve', ...args]);
     expect(stderr).toContain(`tstriton: ${message}`);

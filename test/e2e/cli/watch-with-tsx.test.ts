@@ -77,7 +77,7 @@ it.each([[[]], [['--watch']]])(
     expect({ code, said }).toEqual({
       code: 2,
       said: [
-        `tstriton: ${file} is an ES module, but no package.json says so: add "type": "module" to ${manifest}, or name the file ${file.replace('.ts', '.mts')}`,
+        `tstriton: ${file} is an ES module, but no package.json says so: set "type": "module" in ${manifest}, or name the file ${file.replace('.ts', '.mts')}`,
       ],
     });
   },
