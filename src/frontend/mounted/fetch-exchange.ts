@@ -119,9 +119,18 @@ export class FetchExchange extends MountedExchange {
     super.done();
   }
 
+  protected override lost(): void {
+    super.lost();
+    this.#openRoom();
+  }
+
   #pulled(): void {
     this.moved();
     this.unread(this.waitingBytes);
+    this.#openRoom();
+  }
+
+  #openRoom(): void {
     const open = this.#open;
     this.#open = undefined;
     open?.();
@@ -132,7 +141,6 @@ export class FetchExchange extends MountedExchange {
     this.#reject(
       this.#request.signal.reason ?? new TritonError('CANCELLED', 'the client left before its request had come'),
     );
-    this.#pulled();
   }
 }
 

@@ -66,6 +66,22 @@ describe('a long answer of a Response', () => {
 });
 
 describe('a mounted stream', () => {
+  it.each<[string, (exchange: FetchExchange, asked: AbortController) => void]>([
+    ['the server closes', (exchange) => exchange.close()],
+    ['others need its room', (exchange) => exchange.evict()],
+    ['its client leaves', (_, asked) => asked.abort()],
+  ])('of a Response has nobody wait for its reader when %s', async (_, end) => {
+    const asked = new AbortController();
+    const request = new Request('http://h/v2/models/m/generate_stream', { signal: asked.signal });
+    const exchange = new FetchExchange(request, '/v2/models/m/generate_stream', surroundings(24), () => undefined);
+    exchange.begin(200, []);
+    const slow = exchange.send(LARGE);
+    expect(slow).toBeInstanceOf(Promise);
+    end(exchange, asked);
+    await slow;
+    await exchange.answer;
+  });
+
   it('of a Response stands still only while parts of it are not read', async () => {
     const asked = new Request('http://h/v2/models/m/generate_stream');
     const exchange = new FetchExchange(asked, '/v2/models/m/generate_stream', surroundings(24), () => undefined);
