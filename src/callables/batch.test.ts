@@ -176,6 +176,12 @@ describe('batch', () => {
     );
   });
 
+  it('names the input of requests that do not join, such as states that have grown', () => {
+    expect(() => run(() => ({}), [request([[1, 2]]), request([[1]])])).toThrow(
+      "cannot batch input 'a': cannot concatenate float32 [1,1] with float32 [1,2]: ",
+    );
+  });
+
   describe('in a decoupled model', () => {
     const decoupled: Partial<ModelSpec> = { config: { decoupled: true } };
     const requests = [request([[1]]), request([[2], [3]])];

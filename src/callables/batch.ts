@@ -1,6 +1,6 @@
 // `batch` gives a callable all rows of all requests of a batch as one set of tensors. Most callables use it.
 
-import { invalidArg } from '../errors.js';
+import { invalidArg, misuse, TritonError } from '../errors.js';
 import type { LooseTensorFunc } from '../model/bound-model.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc, TensorFunc } from '../model/callable.js';
@@ -62,19 +62,27 @@ function joinInputs(requests: readonly InferenceRequest[]): Tensors {
   const names = Object.keys(first);
   const joined: Record<string, Tensor> = {};
   for (const name of names) {
-    joined[name] = concatRows(
-      requests.map((request) => {
-        const tensor = (request.inputs as Tensors)[name];
-        if (tensor === undefined || Object.keys(request.inputs).length !== names.length) {
-          throw invalidArg(
-            `cannot batch requests with different sets of inputs: ${names.join(', ')} and ${Object.keys(request.inputs).join(', ')}`,
-          );
-        }
-        return tensor;
-      }),
-    );
+    const parts = requests.map((request) => {
+      const tensor = (request.inputs as Tensors)[name];
+      if (tensor === undefined || Object.keys(request.inputs).length !== names.length) {
+        throw invalidArg(
+          `cannot batch requests with different sets of inputs: ${names.join(', ')} and ${Object.keys(request.inputs).join(', ')}`,
+        );
+      }
+      return tensor;
+    });
+    joined[name] = joinedRows(parts, name);
   }
   return inFormOf(first, joined);
+}
+
+/** The server joins requests of the same shapes. States may have grown to different sizes. */
+function joinedRows(parts: readonly Tensor[], name: string): Tensor {
+  try {
+    return concatRows(parts);
+  } catch (error) {
+    throw misuse(`cannot batch input '${name}': ${TritonError.from(error).message}`, { cause: error });
+  }
 }
 
 interface Splitting extends ResolvedRows {
