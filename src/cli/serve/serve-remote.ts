@@ -11,7 +11,7 @@ import type { CliIo } from '../cli-io.js';
 import { readConfigFile } from './config-file.js';
 import { loadModels } from './model-source.js';
 import { optionsIn } from './option-flags.js';
-import { sourcesOf } from './serve.js';
+import { refuseTwice, sourcesOf } from './serve.js';
 import type { ServeFlags } from './serve.js';
 
 /** The server's options that mean something to a process that binds models to it. */
@@ -31,8 +31,10 @@ export async function serveRemote(files: readonly string[], flags: ServeFlags, i
   process.on('SIGTERM', onSignal);
   try {
     const names: string[] = [];
+    const owners = new Map<string, string>();
     for (const source of sources) {
       const models = await unlessInterrupted(loadModels(source), stop.signal);
+      refuseTwice(models, source.name, owners);
       for (const model of models) triton.bind(model);
       names.push(...models.map(({ modelName }) => modelName));
     }

@@ -55,9 +55,11 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
   process.on('SIGTERM', onSignal);
   try {
     const models: ServedModel[] = [];
+    const owners = new Map<string, string>();
     for (const source of sources) {
       const loaded = await unlessStopped(reloader?.load(source) ?? loadModels(source));
       if (loaded === undefined) return say(`stopped while ${source.name} was imported`);
+      refuseTwice(loaded, source.name, owners);
       models.push(...loaded);
     }
     const triton = new Triton(options);
@@ -122,6 +124,20 @@ export function sourcesOf(files: readonly string[], flags: ServeFlags, hasReposi
   const twice = sources.find(({ path }, index) => sources.findIndex((other) => other.path === path) !== index);
   if (twice !== undefined) throw invalidArg(`${twice.name} is there twice`);
   return sources;
+}
+
+/** `owners`: the files of the models so far, to which those of this file are added. Throws INVALID_ARG for a model that is there twice. */
+export function refuseTwice(models: readonly ServedModel[], file: string, owners: Map<string, string>): void {
+  for (const { modelName, modelVersion = 1 } of models) {
+    const key = `'${modelName}' version ${modelVersion}`;
+    const other = owners.get(key);
+    if (other !== undefined) {
+      const both =
+        other === file ? `${file} has the model ${key} twice` : `${other} and ${file} both have the model ${key}`;
+      throw invalidArg(`${both}, expected another name or version in one of them`);
+    }
+    owners.set(key, file);
+  }
 }
 
 /** Why a model does not serve; undefined when it does. */

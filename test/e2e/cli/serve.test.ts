@@ -56,8 +56,10 @@ let installed: PackedPackage;
 beforeAll(async () => {
   installed = await packedPackage();
   installed.write('lib/factor.ts', FACTOR);
-  installed.write('scale.ts', model(2));
+  for (const name of ['scale.ts', 'again.ts']) installed.write(name, model(2));
   for (const name of ['bad.onnx', 'BAD.ONNX', 'bad (1).onnx']) installed.write(name, 'no protobuf');
+  const twice = "{ modelName: 'Twice', inputs: {}, outputs: {}, inferFunc: () => [] }";
+  installed.write('twice.mjs', `export default [${twice}, ${twice}];`);
   installed.write('function.mjs', 'export default () => ({});');
   installed.write('syntax.mjs', 'const a = 1;\nexport default { a: ;\n');
 });
@@ -286,6 +288,8 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
     ['a folder', ['lib'], 'lib is a folder, expected'],
     ['another kind of file', ['package.json'], 'package.json cannot be served, expected'],
     ['a file twice', ['scale.ts', './scale.ts'], 'scale.ts is there twice'],
+    ['two files with one model', ['scale.ts', 'again.ts'], "scale.ts and again.ts both have the model 'Scale' version 1, expected another name or version in one of them"],
+    ['a file with one model twice', ['twice.mjs'], "twice.mjs has the model 'Twice' version 1 twice, expected another name or version in one of them"],
     ['a module without models', ['lib/factor.ts'], 'lib/factor.ts exports no model, expected what triton.bind takes'],
     ['a name for a module', ['scale.ts', '--name', 'x'], '--name is for ONNX files; scale.ts is a module'],
     ['instances for a module that says them', ['scale.ts', '--instances', '2'], '--instances is for ONNX files and modules whose default export is the callable'],
