@@ -19,12 +19,19 @@ export function collectHeader(
   return { ...before, [value.slice(0, colon)]: value.slice(colon + 1).trim() };
 }
 
-export function fileText(path: string): string {
+function fileText(path: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     throw new InvalidArgumentError(error instanceof Error ? `${error.message}.` : 'It cannot be read.');
   }
+}
+
+/** A file with what `tls` calls `ca`. Node.js takes any text, and then trusts nobody. */
+export function certificateText(path: string): string {
+  const text = fileText(path);
+  if (/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)) return text;
+  throw new InvalidArgumentError('It has no certificate in PEM form.');
 }
 
 export function positiveInteger(value: string): number {

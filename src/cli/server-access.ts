@@ -3,7 +3,7 @@
 import type { Command } from 'commander';
 
 import type { ServerClientOptions } from '../client/client-options.js';
-import { collectHeader, fileText, positiveNumber } from './arguments.js';
+import { certificateText, collectHeader, positiveNumber } from './arguments.js';
 import type { CliIo } from './cli-io.js';
 
 export interface AccessFlags {
@@ -20,7 +20,7 @@ export const TOKEN_HELP =
 export function addAccessFlags(command: Command): Command {
   return command
     .option('-H, --header <name:value>', 'a header of every request; again for more of them', collectHeader)
-    .option('--ca <file>', 'trusted authorities in PEM form, for https:// and grpcs://', fileText)
+    .option('--ca <file>', 'trusted authorities in PEM form, for https:// and grpcs://', certificateText)
     .option('--timeout <seconds>', 'how long a request may take', positiveNumber, 30);
 }
 

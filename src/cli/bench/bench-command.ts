@@ -25,7 +25,7 @@ export function benchCommand(io: CliIo): Command {
         .argParser(positiveInteger)
         .conflicts(['concurrency', 'rows']),
     )
-    .option('--sequence-length <count>', 'requests of a sequence, the last with END', positiveInteger, 20)
+    .option('--sequence-length <count>', 'requests of a sequence, the last with END (default: 20)', positiveInteger)
     .option('-r, --rows <count>', 'rows of a request, where the model batches', positiveInteger, 1)
     .option(
       '-i, --input <name=value>',

@@ -2,7 +2,7 @@
 
 import { performance } from 'node:perf_hooks';
 
-import { TritonError } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
 import { askedModel, type AskedModel } from '../infer/asked-model.js';
 import { inputsFromArguments } from '../infer/given-inputs.js';
@@ -24,7 +24,7 @@ export interface BenchFlags extends AccessFlags {
   readonly warmup: number;
   readonly rows: number;
   readonly sequences?: number;
-  readonly sequenceLength: number;
+  readonly sequenceLength?: number;
   readonly input?: readonly string[];
   readonly modelVersion?: number;
   readonly json?: boolean;
@@ -32,8 +32,11 @@ export interface BenchFlags extends AccessFlags {
 }
 
 const PROGRESS_MILLISECONDS = 100;
+const SEQUENCE_LENGTH = 20;
 
 export async function bench(url: string, name: string, flags: BenchFlags, io: CliIo): Promise<void> {
+  if (flags.sequenceLength !== undefined && flags.sequences === undefined)
+    throw invalidArg('--sequence-length is of sequences: give --sequences too');
   let figures: LoadFigures | undefined;
   await untilInterrupted(io, async (signal) => {
     // The stream of a sequence that has ended may still be there when the next one begins.
@@ -55,7 +58,7 @@ export async function bench(url: string, name: string, flags: BenchFlags, io: Cl
   if (failed > 0) throw new TritonError('UNAVAILABLE', `${failed} of ${failed + requests} requests failed`);
 
   function tell(measured: LoadFigures): void {
-    const { sequences, sequenceLength, concurrency, rows } = flags;
+    const { sequences, sequenceLength = SEQUENCE_LENGTH, concurrency, rows } = flags;
     const all = {
       url,
       model: name,
@@ -93,7 +96,8 @@ async function load(
       `--sequences is for models that answer each request once, and '${model.name}' is decoupled`,
     );
   }
-  const sequences = flags.sequences === undefined ? undefined : new SequenceLoad(client, inputs, flags.sequenceLength);
+  const { sequenceLength = SEQUENCE_LENGTH } = flags;
+  const sequences = flags.sequences === undefined ? undefined : new SequenceLoad(client, inputs, sequenceLength);
   const send = async (sender: number): Promise<Answered> => {
     if (sequences !== undefined) return sequences.send(sender);
     if (!model.decoupled) {

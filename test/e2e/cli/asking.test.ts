@@ -81,6 +81,7 @@ let installed: PackedPackage;
 let server: RunningServer;
 beforeAll(async () => {
   installed = await packedPackage();
+  installed.write('authority.pem', '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n');
   server = await startServer(bindModels);
 });
 afterAll(async () => {
@@ -171,7 +172,8 @@ describe('tstriton infer', () => {
     ['an input that is none', ['Double', '-i', 'y=1'], "the model has no input 'y'; it has x, scale"],
     ['an output that is none', ['Double', '-i', 'x=1', '--outputs', 'x'], "the model has no output 'x'; it has y"],
     ['no inputs', ['Double'], 'expected the inputs by --input or --data, or on standard input; see tstriton infer --help'],
-    ['an authority without TLS', ['Double', '-i', 'x=1', '--ca', 'package.json'], '--ca needs https:// or grpcs://, got http://'],
+    ['an authority without TLS', ['Double', '-i', 'x=1', '--ca', 'authority.pem'], '--ca needs https:// or grpcs://, got http://'],
+    ['a file without an authority', ['Double', '-i', 'x=1', '--ca', 'package.json'], 'It has no certificate in PEM form.'],
     ['a time that is too long', ['Double', '-i', 'x=1', '--timeout', '1e9'], 'Expected a number of seconds above 0, and at most 1000000.'],
     ['an input that is missing', ['Double', '-i', 'scale=1'], "'x'"],
     ['a value that does not fit', ['Double', '-i', 'x=[1.5]'], '1.5'],
@@ -271,6 +273,7 @@ describe('tstriton bench', () => {
     ],
     [['Total', '--sequences', '2', '-c', '3'], '--sequences'],
     [['Total', '--sequences', '2', '--rows', '3'], '--sequences'],
+    [['Total', '--sequence-length', '3'], '--sequence-length is of sequences: give --sequences too'],
   ])('refuses sequences that cannot be: %j', async (args, message) => {
     const { code, stderr } = await installed.run(['bench', server.http, ...args]);
     expect(code).toBe(2);
