@@ -124,8 +124,6 @@ describe.each(MODES)('an iterative model %s', (_, config) => {
     expect(all).toEqual(lengths.map((steps, tag) => answersTo(tag, steps)));
     const steps = lengths.reduce((sum, each) => sum + each, 0);
     expect(seen.batches.flat().length).toBe(steps);
-    // How many share a step depends on when they come.
-    expect(seen.batches.some(({ length }) => length > 1)).toBe(true);
     expect(seen.ended.sort()).toEqual(lengths.map((each) => `${each} ended`).sort());
   });
 
