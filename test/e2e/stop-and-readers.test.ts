@@ -214,9 +214,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a stop with %o
     await once(client.socket, 'readable');
     const stopped = server.triton.stop();
     await Promise.race([waits(), stopped]);
+    // A client that has read its answer has half a second for them, which a busy machine may need for itself.
+    client.socket.write(Buffer.concat([inferRequest(10, 23), inferRequest(20, 29), inferRequest(30, 31)]));
     const first = await client.answer();
     expect(first.toString('latin1', 0, 300)).toContain('Connection: keep-alive');
-    client.socket.write(Buffer.concat([inferRequest(10, 23), inferRequest(20, 29), inferRequest(30, 31)]));
     for (const [count, from, connection] of [
       [10, 23, 'keep-alive'],
       [20, 29, 'keep-alive'],
