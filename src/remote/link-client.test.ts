@@ -98,6 +98,19 @@ function clientOf(url: string) {
   return { client, host, opens };
 }
 
+/** A client whose host opens model 7 for the server, which calls that opening 1. */
+async function opening() {
+  const { links, url } = await serve((link) => {
+    link.send(WELCOME);
+  });
+  const { client, host, opens } = clientOf(url);
+  await client.connect();
+  void client.bind(7, CONFIG).catch(() => undefined);
+  links[0]!.send({ kind: 'open', model: 7, opening: 1 });
+  await expect.poll(() => opens.length).toBe(1);
+  return { link: links[0]!, host, open: opens[0]! };
+}
+
 it('links again where the welcome and the end of the link come in one read', async () => {
   const { links, url } = await serve(({ stream }, number) => {
     if (number === 1) stream.end(framed(WELCOME));
@@ -109,35 +122,21 @@ it('links again where the welcome and the end of the link come in one read', asy
 });
 
 it('closes an opening that the server has closed while the host still opened it', async () => {
-  const { links, url } = await serve((link) => {
-    link.send(WELCOME);
-  });
-  const { client, host, opens } = clientOf(url);
-  await client.connect();
-  void client.bind(7, CONFIG).catch(() => undefined);
-  links[0]!.send({ kind: 'open', model: 7, opening: 1 });
-  await expect.poll(() => opens.length).toBe(1);
-  links[0]!.send({ kind: 'close', opening: 1 });
+  const { link, host, open } = await opening();
+  link.send({ kind: 'close', opening: 1 });
   // Behind the word that closes it.
-  links[0]!.send({ kind: 'readiness', model: 7, isReady: false });
+  link.send({ kind: 'readiness', model: 7, isReady: false });
   await expect.poll(() => host.ready.mock.calls.length).toBe(1);
-  opens[0]!.resolve();
+  open.resolve();
   await expect.poll(() => host.close.mock.calls).toEqual([[0]]);
-  expect(links[0]!.received.map(({ kind }) => kind)).not.toContain('opened');
+  expect(link.received.map(({ kind }) => kind)).not.toContain('opened');
 });
 
 it('closes an opening whose link was lost while the host still opened it', async () => {
-  const { links, url } = await serve((link) => {
-    link.send(WELCOME);
-  });
-  const { client, host, opens } = clientOf(url);
-  await client.connect();
-  void client.bind(7, CONFIG).catch(() => undefined);
-  links[0]!.send({ kind: 'open', model: 7, opening: 1 });
-  await expect.poll(() => opens.length).toBe(1);
-  links[0]!.stream.close();
+  const { link, host, open } = await opening();
+  link.stream.close();
   await expect.poll(() => host.linked.mock.calls.length).toBe(1);
-  opens[0]!.resolve();
+  open.resolve();
   await expect.poll(() => host.close.mock.calls).toEqual([[0]]);
-  await expect.poll(() => opens[0]!.isPortClosed()).toBe(true);
+  await expect.poll(() => open.isPortClosed()).toBe(true);
 });

@@ -32,7 +32,11 @@ export interface BenchFlags extends AccessFlags {
 }
 
 const PROGRESS_MILLISECONDS = 100;
-const SEQUENCE_LENGTH = 20;
+
+/** Undefined without sequences. */
+function lengthOf({ sequences, sequenceLength = 20 }: BenchFlags): number | undefined {
+  return sequences === undefined ? undefined : sequenceLength;
+}
 
 export async function bench(url: string, name: string, flags: BenchFlags, io: CliIo): Promise<void> {
   if (flags.sequenceLength !== undefined && flags.sequences === undefined)
@@ -58,13 +62,13 @@ export async function bench(url: string, name: string, flags: BenchFlags, io: Cl
   if (failed > 0) throw new TritonError('UNAVAILABLE', `${failed} of ${failed + requests} requests failed`);
 
   function tell(measured: LoadFigures): void {
-    const { sequences, sequenceLength = SEQUENCE_LENGTH, concurrency, rows } = flags;
+    const { sequences, concurrency, rows } = flags;
     const all = {
       url,
       model: name,
       concurrency: sequences ?? concurrency,
       rows,
-      sequenceLength: sequences === undefined ? undefined : sequenceLength,
+      sequenceLength: lengthOf(flags),
       figures: measured,
     };
     io.out(
@@ -96,8 +100,8 @@ async function load(
       `--sequences is for models that answer each request once, and '${model.name}' is decoupled`,
     );
   }
-  const { sequenceLength = SEQUENCE_LENGTH } = flags;
-  const sequences = flags.sequences === undefined ? undefined : new SequenceLoad(client, inputs, sequenceLength);
+  const length = lengthOf(flags);
+  const sequences = length === undefined ? undefined : new SequenceLoad(client, inputs, length);
   const send = async (sender: number): Promise<Answered> => {
     if (sequences !== undefined) return sequences.send(sender);
     if (!model.decoupled) {
