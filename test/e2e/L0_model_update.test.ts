@@ -221,15 +221,19 @@ describe.each(THREADS)('models in folders that are polled, %o', (thread) => {
     const client = (async () => {
       while (asking) answers.push(await added(http, 'stays'));
     })();
+    const isAnsweredBy = (version: number) => expect.poll(() => answers.includes(version)).toBe(true);
+    await isAnsweredBy(1);
     repository.write('comes/1/model.mjs', addingModule(5));
     repository.remove('goes');
     repository.write('stays/1/model.mjs', addingModule(2));
     await triton.pollModelRepository();
     expect(await index(http)).toEqual(['comes:1 READY', 'stays:1 READY']);
     expect([await added(http, 'comes'), await added(http, 'stays')]).toEqual([5, 2]);
+    await isAnsweredBy(2);
     repository.write('stays/4/model.mjs', addingModule(4));
     await triton.pollModelRepository();
     expect([await index(http), await added(http, 'stays')]).toEqual([['comes:1 READY', 'stays:4 READY'], 4]);
+    await isAnsweredBy(4);
     asking = false;
     await client;
     expect(new Set(answers)).toEqual(new Set([1, 2, 4]));
