@@ -2,8 +2,8 @@
 // and position are one place, so a value set by name is read by position. Inputs that were not sent have no name, and
 // undefined in their position.
 //
-// `Object.keys`, `values` and `entries` give the names only. `{ ...inputs }` has the names and can still be
-// destructured by position. So decorators, which work with names, treat lists and records alike.
+// `Object.keys`, `values` and `entries` give the names only, and so does a copy by `{ ...inputs }`. So decorators, which
+// work with names, treat lists and records alike.
 
 import type { Tensor } from '../tensor/tensor.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
@@ -12,7 +12,8 @@ import type { CompleteModelConfig } from './complete-model-config.js';
 export type NamedTensors = Record<string, Tensor>;
 type InputListClass = new () => NamedTensors;
 
-// Members of each list, so that a copy by spreading has them too.
+// A member of each list, so that a copy by spreading has it too. There is no such member for `Symbol.iterator`: as soon as
+// one array of a process has its own, V8 walks all arrays by the slow way, and spreads and copies take ten times as long.
 const FORM = Symbol.for('tstriton.InputList');
 
 /** Empty inputs of a model, to be filled by name in declaration order. */
@@ -67,13 +68,8 @@ function isOfArrays(name: string): boolean {
 }
 
 function makeClass(names: readonly string[]): InputListClass {
-  function* iterate(this: Readonly<NamedTensors>): Generator<Tensor | undefined> {
-    for (const name of names) yield this[name];
-  }
   class InputList extends Array<Tensor | undefined> {
     readonly [FORM]: unknown = InputList;
-    // A copy by spreading is not an array, but iterates like one.
-    override readonly [Symbol.iterator] = iterate as never;
 
     constructor() {
       super(names.length);

@@ -45,7 +45,7 @@ const difference = (a: Floats, b: Floats) => a.map((value, i) => value - b.data[
 function copied<I extends TensorSpecs, O extends TensorSpecs, Decoupled extends boolean>(
   fn: TensorFunc<I, O, Decoupled>,
 ): TensorFunc<I, O, Decoupled> {
-  // oxlint-disable-next-line typescript/no-misused-spread -- what is tested: a copy has the names and the order
+  // oxlint-disable-next-line typescript/no-misused-spread -- what is tested: a copy has the names
   return (inputs, context) => fn({ ...inputs }, context);
 }
 
@@ -76,7 +76,7 @@ describe.each([{ serverThread: true }, { serverThread: false }])('inputs by posi
       triton.bind({
         ...addSub,
         modelName: 'decorated',
-        inferFunc: groupByKeys(batch(copied(groupByValues(['INPUT_2'], padBatch(copied(([a, b]) => [sum(a, b), difference(a, b)])))))), // prettier-ignore
+        inferFunc: groupByKeys(batch(copied(groupByValues(['INPUT_2'], copied(padBatch(([a, b]) => [sum(a, b), difference(a, b)])))))), // prettier-ignore
       });
       triton.bind({
         ...addSub,
