@@ -32,12 +32,11 @@ const HANDSHAKE_MILLISECONDS = 60_000;
 /** How long the last answers may take to reach their clients when everything closes. */
 const FLUSH_MILLISECONDS = 1000;
 
-export class HttpServer {
-  readonly #listener: Listener;
-
-  constructor({ serve, tls, onError, onHandshakeError, onCutOff, budget, limit, serveSpare }: HttpServerOptions) {
+export class HttpServer extends Listener {
+  constructor({ serve, tls, serveSpare, ...told }: HttpServerOptions) {
     const clock: Clock = { now: performance.now() };
-    this.#listener = new Listener({
+    super({
+      ...told,
       tls: tls && { ...tls, ALPNProtocols: ['http/1.1'] },
       handshakeTimeout: HANDSHAKE_MILLISECONDS,
       // The last answers still go to a client that has closed its sending half.
@@ -47,52 +46,11 @@ export class HttpServer {
         return new SocketConnection(read, { serve: own, clock, ...surroundings });
       },
       onTick: (now) => (clock.now = now),
-      onError,
-      onHandshakeError,
-      onCutOff,
-      budget,
-      limit,
       takesSpare: serveSpare !== undefined,
     });
   }
 
-  /** Resolves with the real port. Rejects with what Node says when the address cannot be used. */
-  listen(address: string, port: number): Promise<number> {
-    return this.#listener.listen(address, port);
-  }
-
-  /** Each connection, new ones too, closes after the next answer; a request on any of them is answered. */
-  retire(): void {
-    this.#listener.retire();
-  }
-
-  /** No new connections; existing ones close as soon as they have no request under way. */
-  drain(): void {
-    this.#listener.drain();
-  }
-
-  /** Open now. */
-  get connections(): number {
-    return this.#listener.connections;
-  }
-
-  /** Connections with a request or an answer under way. */
-  get underWay(): number {
-    return this.#listener.underWay;
-  }
-
-  /** Connections with nothing under way whose clients may still send a request. */
-  get awaited(): number {
-    return this.#listener.awaited;
-  }
-
-  /** Resolves when all requests are answered and all answers are written. To be called after {@link drain}. */
-  settled(): Promise<void> {
-    return this.#listener.settled();
-  }
-
-  /** Drains, closes the remaining connections after a while, and resolves when no socket is open. Idempotent. */
-  close(): Promise<void> {
-    return this.#listener.close(FLUSH_MILLISECONDS);
+  override close(): Promise<void> {
+    return super.close(FLUSH_MILLISECONDS);
   }
 }
