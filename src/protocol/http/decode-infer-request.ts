@@ -79,6 +79,7 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
   readonly #id: string;
   readonly #parameters: RequestParameters;
   readonly #data: KnownRequest['data'];
+  readonly #inputs: KnownRequest['inputs'];
   readonly #given: InferBody;
   readonly #jsonLength: number;
   #modelName = '';
@@ -86,11 +87,12 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
   #memory: Set<ArrayBuffer> | undefined;
   #binaryOffset = 0;
 
-  constructor({ json, id, parameters, data }: KnownRequest, given: InferBody, jsonLength: number) {
+  constructor({ json, id, parameters, data, inputs }: KnownRequest, given: InferBody, jsonLength: number) {
     this.#json = json;
     this.#id = id ?? json.id;
     this.#parameters = parameters ?? json.parameters;
     this.#data = data;
+    this.#inputs = inputs;
     this.#given = given;
     this.#jsonLength = jsonLength;
   }
@@ -108,7 +110,7 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
     const inputs: InferTensor[] = [];
     const pace = new Pace();
     for (let i = 0; i < json.inputCount; i++) {
-      const input = json.input(i);
+      const input = this.#input(i);
       inputs.push(input.binarySize === undefined ? yield* this.#read(i, sharedMemory, pace) : this.#takeBinary(input));
       if (pace.spend(BYTES_OF_AN_INPUT)) yield;
     }
@@ -134,6 +136,10 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
     };
   }
 
+  #input(index: number): JsonInput {
+    return this.#inputs === undefined ? this.#json.input(index) : this.#inputs[index]!;
+  }
+
   #takeBinary({ name, datatype, shape, binarySize }: JsonInput): InferTensor {
     const { body } = this.#given;
     const start = this.#binaryOffset;
@@ -153,7 +159,7 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
 
   /** Reads an input whose data is in shared memory or in the JSON. */
   *#read(index: number, sharedMemory: SharedMemoryAccess, pace: Pace): PacedWork<InferTensor> {
-    const input = this.#json.input(index);
+    const input = this.#input(index);
     const { name, datatype, place } = input;
     const shape = input.shape.slice();
     if (place !== undefined) {

@@ -1,3 +1,4 @@
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
@@ -11,9 +12,9 @@ const TENSOR = '{"name":"x","datatype":"FP32","shape":[1,2],"parameters":{"binar
 const INPUTS = `"inputs":[${TENSOR}],"outputs":[{"name":"y","parameters":{"binary_data":true}}]`;
 const FIRST = `{"id":"1","parameters":{"a":1},${INPUTS}}`;
 
-function outcome(header: string, known?: KnownRequests) {
+function outcome(header: string, known?: KnownRequests, binarySize = 8) {
   const json = Buffer.from(header);
-  const body = Buffer.concat([json, Buffer.from(Float32Array.of(json.length, 2).buffer)]);
+  const body = Buffer.concat([json, Buffer.alloc(binarySize, json.length)]);
   const given = { modelVersion: '', body, headerLength: String(json.length), maxInputSize: 1_000_000, known };
   try {
     return finishPaced(finishPaced(decodeInferRequest(given)).complete(CONFIG, {} as SharedMemoryAccess));
@@ -72,12 +73,148 @@ describe('a request of a known form', () => {
 
   it('is found among several forms, the latest ones', () => {
     const known = new Counted();
-    const form = (i: number, a: number) => FIRST.replace('"a":1', `"a":${a}`).replace('[1,2]', `[${'1,'.repeat(i)}2]`);
+    const form = (i: number, a: number) => FIRST.replace('"a":1', `"a":${a}`).replace('"y"', `"y${i}"`);
     for (let i = 0; i < 12; i++) outcome(form(i, 0), known);
     for (let i = 4; i < 12; i++) expect(outcome(form(i, i), known)).toEqual(outcome(form(i, i)));
     expect(known.parsed).toBe(12);
     expect(outcome(form(0, 7), known)).toEqual(outcome(form(0, 7)));
     expect(known.parsed).toBe(13);
+  });
+});
+
+describe('a request whose inputs have sizes of their own', () => {
+  const input = (name: string, shape: string, size: number | string) =>
+    `{"name":"${name}","datatype":"BYTES","shape":${shape},"parameters":{"binary_data_size":${size}}}`;
+  const two = (...inputs: readonly string[]) => `{"id":"1","inputs":[${inputs.join()}],"outputs":[{"name":"y"}]}`;
+  const [A, B] = [input('a', '[1,1]', 5), input('b', '[1, 2]', 9)];
+
+  it.each<[string, readonly (readonly [header: string, binarySize: number])[]]>([
+    ['sizes', [[two(A, B), 14], [two(input('a', '[1,1]', 70), input('b', '[1, 2]', 0)), 70], [two(A, B), 14]]], // prettier-ignore
+    [
+      'shapes',
+      [
+        [two(A, B), 14],
+        [two(input('a', '[1,100]', 5), input('b', '[7, 20]', 9)), 14],
+      ],
+    ],
+    [
+      'ranks',
+      [
+        [two(A, B), 14],
+        [two(input('a', '[0]', 5), input('b', '[7, 20, 3]', 9)), 14],
+      ],
+    ],
+    [
+      'the largest numbers',
+      [
+        [two(A, B), 14],
+        [two(input('a', '[999999999999999]', 5), B), 14],
+      ],
+    ],
+    [
+      'its size before its shape',
+      [4, 123].map((size) => [two(`{"parameters" : { "binary_data_size" : ${size} },"name":"a","datatype":"BYTES","shape" : [${size}]}`), size]), // prettier-ignore
+    ],
+    [
+      'data in the JSON',
+      ['["x"]', '["y","zz"]'].map((data, i) => [two(A, `{"name":"b","datatype":"BYTES","shape":[${i + 1}],"data":${data}}`), 5]), // prettier-ignore
+    ],
+  ])('has its own, with other %s', (_, requests) => {
+    const known = new Counted();
+    for (const [header, binarySize] of requests) {
+      expect(typeof outcome(header, undefined, binarySize)).toBe('object');
+      expect(outcome(header, known, binarySize)).toEqual(outcome(header, undefined, binarySize));
+    }
+    expect(known.parsed).toBe(1);
+  });
+
+  it.each<[string, string]>([
+    ['a size with a zero before it', two(A, input('b', '[1,2]', '09'))],
+    ['a size with a fraction', two(A, input('b', '[1,2]', '9.0'))],
+    ['a size with an exponent', two(A, input('b', '[1,2]', '9e0'))],
+    ['a size below zero', two(A, input('b', '[1,2]', -9))],
+    ['a size in a text', two(A, input('b', '[1,2]', '"9"'))],
+    ['a size beyond what is exact', two(A, input('b', '[1,2]', '9007199254740993'))],
+    ['no size', two(A, input('b', '[1,2]', ''))],
+    ['no bytes for its size', two(A, input('b', '[1,2]', 10))],
+    ['bytes beyond its size', two(A, input('b', '[1,2]', 8))],
+    ['an empty shape', two(A, input('b', '[]', 9))],
+    ['a dimension below zero', two(A, input('b', '[1,-1]', 9))],
+    ['a dimension that is a text', two(A, input('b', '[1,"2"]', 9))],
+    ['a dimension with a zero before it', two(A, input('b', '[1,02]', 9))],
+    ['a dimension with a fraction', two(A, input('b', '[1,2.5]', 9))],
+    ['a dimension beyond what is exact', two(A, input('b', '[9007199254740993]', 9))],
+    ['dimensions whose product is not exact', two(A, input('b', '[999999999,999999999]', 9))],
+    ['a dimension missing', two(A, input('b', '[1,]', 9))],
+    ['a list as a dimension', two(A, input('b', '[[1],2]', 9))],
+    ['too many dimensions', two(A, input('b', `[${'1,'.repeat(64)}1]`, 9))],
+    ['space in its shape', two(A, input('b', '[ 1 ,\t2 ]', 9))],
+    ['another shape behind it', two(A, B.replace('"shape"', '"shape":[3],"shape"'))],
+    ['another size behind it', two(A, B.replace('9}', '9,"binary_data_size":3}'))],
+    ['a size in its output', two(A, B).replace('"y"', '"y","parameters":{"binary_data_size":9}')],
+    ['an input that is called as a size is', two(A, B.replace('"b"', '"binary_data_size"'))],
+  ])('with %s has the outcome that it has alone', (_, header) => {
+    const known = new KnownRequests();
+    outcome(two(A, B), known, 14);
+    for (let i = 0; i < 2; i++) expect(outcome(header, known, 14)).toEqual(outcome(header, undefined, 14));
+    const other = two(input('a', '[3]', 14), input('b', '[4]', 0));
+    expect(outcome(other, known, 14)).toEqual(outcome(other, undefined, 14));
+  });
+
+  it.each<[string, (size: number) => string]>([
+    ['an output has a member of that name', (size) => two(input('a', '[1]', 14)).replace('"y"', `"y","parameters":{"binary_data_size":${size}}`)], // prettier-ignore
+    ['a parameter of the request has that name', (size) => two(input('a', '[1]', 14)).replace('"inputs"', `"parameters":{"binary_data_size":${size}},"inputs"`)], // prettier-ignore
+    ['an input has it twice', (size) => two(input('a', '[1]', `14,"binary_data_size":${size}`))],
+    ['an input has two lists of parameters', (size) => two(input('a', '[1]', `14},"parameters":{"binary_data_size":${size}`))], // prettier-ignore
+    ['an input has two shapes', (size) => two(input('a', `[1],"shape":[${size}]`, 14))],
+    ['a member that nobody reads has it', (size) => two(input('a', '[1]', `14},"x":{"binary_data_size":${size}`))],
+    ['its name is spelt with an escape', (size) => two(input('a', '[1]', 14).replace('size"', String.raw`siz\u0065"`)).replace('14', String(size))], // prettier-ignore
+  ])('is not taken for one with other sizes where %s', (_, header) => {
+    const known = new KnownRequests();
+    for (const size of [14, 3, 4, 14]) {
+      expect(outcome(header(size), known, 14)).toEqual(outcome(header(size), undefined, 14));
+    }
+  });
+
+  it('has the outcome that it has alone, behind any others that are like it', () => {
+    const one = fc.constantFrom;
+    const tensor = fc
+      .record({
+        name: one('a', 'binary_data_size', 'shape'),
+        shape: one('[1]', '[1, 2]', '[30,4]', '[01]', '[]', '[1,]', '[1.5]', '[ 2]'),
+        size: one('7', '14', '0', '014', '1e1', '-1', '7,"shared_memory_offset":1', '7,"binary_data_size":14'),
+        isSizeFirst: fc.boolean(),
+      })
+      .map(({ name, shape, size, isSizeFirst }) => {
+        const members = [`"shape":${shape}`, `"parameters":{"binary_data_size":${size}}`];
+        return `{"name":"${name}","datatype":"BYTES",${(isSizeFirst ? members.reverse() : members).join()}}`;
+      });
+    const output = one('"y"', '"y","parameters":{"binary_data_size":1}', '"binary_data_size"');
+    const edit = fc.record({ at: fc.nat(250), character: one('', '1', '0', '}', ']', '"', ',', ' ', '\\', '\0') });
+    const header = fc
+      .tuple(fc.array(tensor, { minLength: 1, maxLength: 2 }), output, fc.option(edit, { freq: 5 }))
+      .map(([inputs, name, edited]) => {
+        const text = `{"id":"1","inputs":[${inputs.join()}],"outputs":[{"name":${name}}]}`;
+        return edited === null ? text : text.slice(0, edited.at) + edited.character + text.slice(edited.at + 1);
+      });
+    fc.assert(
+      fc.property(fc.array(header, { minLength: 2, maxLength: 10 }), (headers) => {
+        const known = new KnownRequests();
+        for (const text of headers) expect(outcome(text, known, 14)).toEqual(outcome(text, undefined, 14));
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('does not share its shape with others', () => {
+    const known = new KnownRequests();
+    const shapes = [1, 2, 2].map((dim) => {
+      const header = two(input('a', `[${dim}]`, 14));
+      return (outcome(header, known, 14) as { request: { inputs: readonly { shape: readonly number[] }[] } }).request
+        .inputs[0]!.shape;
+    });
+    (shapes[1] as number[])[0] = 7;
+    expect(shapes).toEqual([[1], [7], [2]]);
   });
 });
 

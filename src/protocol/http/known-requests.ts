@@ -1,5 +1,5 @@
-// Keeps parsed JSON of requests. The requests of a client are mostly alike. They differ in their id, their parameters and the data
-// of their tensors: then only these are parsed. Requests with binary tensors of many other forms are found as a whole.
+// Keeps parsed JSON of requests. The requests of a client are mostly alike. They differ in their id, their parameters, the data of
+// their tensors, and the sizes of these: then only what differs is parsed. Requests of many other forms are found as a whole.
 
 import { TritonError } from '../../errors.js';
 import { parseJson } from '../json/json-parser.js';
@@ -7,17 +7,28 @@ import { VALUE } from '../json/json-shape.js';
 import { JsonArray } from '../json/json-value.js';
 import { findId, findParameters, isPlainId } from './id-place.js';
 import { member } from './json-members.js';
-import { type JsonRequest, PARAMETERS, readParameters, type RequestParameters } from './json-request.js';
+import {
+  type JsonInput,
+  type JsonRequest,
+  PARAMETERS,
+  readParameters,
+  type RequestParameters,
+} from './json-request.js';
 import { KnownHeaders, LONGEST_ID, LONGEST_KEPT, type ParsedHeader } from './known-headers.js';
+import { endOfDigits, findSizes, InputSizes, type SizePlace } from './known-sizes.js';
 
 /** A header is compared with each of the kept forms. */
 const MOST_FORMS = 8;
+/** The same for forms of any sizes: reading the sizes takes longer than comparing them. */
+const MOST_SIZELESS_FORMS = 4;
 
 export interface KnownRequest extends ParsedHeader<JsonRequest> {
   /** The parameters of this request; undefined when the shared JSON has them. */
   readonly parameters?: RequestParameters | undefined;
   /** The data of this request by the index of the input, where the JSON has data. Undefined when that of the JSON applies. */
   readonly data?: readonly (JsonArray | undefined)[] | undefined;
+  /** The inputs of this request, with their sizes; undefined when those of the JSON apply. */
+  readonly inputs?: readonly JsonInput[] | undefined;
 }
 
 /** A part of the text in which requests of one form differ. */
@@ -27,8 +38,8 @@ interface Hole {
   readonly opening: string;
   /** The first such text ends the hole: as many brackets as nested data ends with. */
   readonly closing: string;
-  /** What the hole is, or of which input it is the data. */
-  readonly what: 'id' | 'parameters' | number;
+  /** What the hole is: a part of the request, the size of an input, or the data of the input with this index. */
+  readonly what: 'id' | 'parameters' | SizePlace | number;
 }
 
 /** The text of a header around its holes. */
@@ -44,10 +55,45 @@ interface Form {
   isUsed: boolean;
 }
 
+/** The forms that came last. */
+class Forms {
+  readonly #forms: Form[] = [];
+  readonly #most: number;
+  #next = 0;
+
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  find(text: string, body: Buffer): KnownRequest | undefined {
+    const forms = this.#forms;
+    for (let i = 0; i < forms.length; i++) {
+      const found = readForm(forms[i]!, text, body);
+      if (found !== undefined) return found;
+    }
+    return undefined;
+  }
+
+  /** A form that was used is spared once: most new ones never come again where many come. */
+  add(form: Form): void {
+    const forms = this.#forms;
+    for (;;) {
+      const place = this.#next;
+      this.#next = (place + 1) % this.#most;
+      if (forms[place]?.isUsed !== true) {
+        forms[place] = form;
+        return;
+      }
+      forms[place].isUsed = false;
+    }
+  }
+}
+
 export class KnownRequests {
   readonly #headers = new KnownHeaders<JsonRequest>();
-  readonly #forms: Form[] = [];
-  #next = 0;
+  readonly #forms = new Forms(MOST_FORMS);
+  /** The sizes of inputs are holes of these. */
+  readonly #sizeless = new Forms(MOST_SIZELESS_FORMS);
 
   /** The parsed form of the first `length` bytes of a body; undefined for an unknown header. */
   find(body: Buffer, length: number): KnownRequest | undefined {
@@ -67,29 +113,15 @@ export class KnownRequests {
     const data = dataOf(json, text);
     if (data === undefined) return;
     if (data.length === 0) this.#headers.add(header, json);
-    this.#forms[this.#place()] = formOf(text, json, data);
-  }
-
-  /** The place of the next form. A form that was used is spared once: most new ones never come again where many come. */
-  #place(): number {
-    for (;;) {
-      const place = this.#next;
-      const form = this.#forms[place];
-      this.#next = (place + 1) % MOST_FORMS;
-      if (form === undefined || !form.isUsed) return place;
-      form.isUsed = false;
-    }
+    this.#forms.add(formOf(text, json, data));
+    const sizes = findSizes(json, text)?.map((what) => ({ start: what.start, end: what.end, what }));
+    if (sizes !== undefined) this.#sizeless.add(formOf(text, json, [...data, ...sizes]));
   }
 
   #findForm(body: Buffer, length: number): KnownRequest | undefined {
-    const forms = this.#forms;
-    if (forms.length === 0 || length > LONGEST_KEPT + LONGEST_ID) return undefined;
+    if (length > LONGEST_KEPT + LONGEST_ID) return undefined;
     const text = body.toString('latin1', 0, length);
-    for (let i = 0; i < forms.length; i++) {
-      const found = readForm(forms[i]!, text, body);
-      if (found !== undefined) return found;
-    }
-    return undefined;
+    return this.#forms.find(text, body) ?? this.#sizeless.find(text, body);
   }
 }
 
@@ -99,12 +131,11 @@ function readForm(form: Form, text: string, body: Buffer): KnownRequest | undefi
   const places: number[] = [];
   let at = 0;
   for (let i = 0; i < holes.length; i++) {
-    const { before, opening, closing } = holes[i]!;
-    if (!text.startsWith(before, at)) return undefined;
-    const start = at + before.length;
-    const end = text.indexOf(closing, start + 1);
-    if (end < 0 || text[start] !== opening) return undefined;
-    at = end + closing.length;
+    const hole = holes[i]!;
+    if (!text.startsWith(hole.before, at)) return undefined;
+    const start = at + hole.before.length;
+    at = endOf(hole, text, start);
+    if (at <= start) return undefined;
     places.push(start, at);
   }
   if (text.slice(at) !== rest) return undefined;
@@ -118,6 +149,13 @@ function readForm(form: Form, text: string, body: Buffer): KnownRequest | undefi
   }
 }
 
+/** Where the text in a hole ends, or `start` for a text that does not fit in it. */
+function endOf({ opening, closing, what }: Hole, text: string, start: number): number {
+  if (typeof what === 'object' && what.member === 'binarySize') return endOfDigits(text, start);
+  const end = text.indexOf(closing, start + 1);
+  return end < 0 || text[start] !== opening ? start : end + closing.length;
+}
+
 interface Places {
   readonly body: Buffer;
   /** Begin and end of each hole. */
@@ -129,6 +167,7 @@ function readHoles(form: Form, text: string, { body, places }: Places): KnownReq
   const { holes, json } = form;
   let id: string | undefined;
   let data: (JsonArray | undefined)[] | undefined;
+  let sizes: InputSizes | undefined;
   for (let i = 0; i < holes.length; i++) {
     const { what } = holes[i]!;
     const start = places[2 * i]!;
@@ -141,11 +180,15 @@ function readHoles(form: Form, text: string, { body, places }: Places): KnownReq
       if (parameters === form.text) continue;
       form.parameters = readParameters(parseJson(body, start, end, PARAMETERS));
       form.text = parameters;
-    } else {
+    } else if (typeof what === 'number') {
       (data ??= [])[what] = parseJson(body, start, end, VALUE) as JsonArray;
+    } else {
+      if (!(sizes ??= new InputSizes(json)).read(what, text, start, end)) return undefined;
     }
   }
-  return { json, id, parameters: form.parameters, data };
+  const inputs = sizes?.inputs();
+  if (sizes !== undefined && inputs === undefined) return undefined;
+  return { json, id, parameters: form.parameters, data, inputs };
 }
 
 type Place = Pick<Hole, 'what'> & { readonly start: number; readonly end: number };
