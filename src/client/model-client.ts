@@ -193,7 +193,7 @@ export class ModelClient<
       );
     }
     return new InferStream({
-      begin: () => this.#calls.begin(called),
+      begin: () => this.#calls.beginStream(called),
       open: async (call) => {
         const model = this.#signature ?? (await call.race(this.#fetchSignature()));
         const stream = await this.#calls.send(call, called, async () => open(call, asked.headers));
@@ -274,7 +274,7 @@ export class ModelClient<
     const asked = this.#complete(options, 'stream');
     const called = this.#called(asked);
     const stream = new OutputStream<Record<string, Tensor>>({
-      begin: () => this.#calls.begin(called),
+      begin: () => this.#calls.beginStream(called),
       open: async (call) => {
         const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
         const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);

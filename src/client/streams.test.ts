@@ -53,6 +53,38 @@ function begin(stream: ServerHttp2Stream, ...frames: readonly Buffer[]): void {
   for (const frame of frames) stream.write(frame);
 }
 
+describe('a stream whose signal aborts while nobody waits for an answer', () => {
+  it.each([
+    [
+      'streamSample',
+      async (client: ModelClient, signal: AbortSignal) => {
+        const stream = client.streamSample([X], { signal });
+        await stream.next();
+        return stream;
+      },
+    ],
+    [
+      'stream',
+      async (client: ModelClient, signal: AbortSignal) => {
+        const stream = client.stream({ signal });
+        await stream.send([X]);
+        return stream;
+      },
+    ],
+  ])('gives its turn to the next call: %s', async (_, begun) => {
+    await using server = await startGrpc(({ stream }) => begin(stream, message(1)));
+    await using client = new ModelClient(`grpc://${server.authority}`, tokens, { maxConcurrency: 1 });
+    const controller = new AbortController();
+    const stream = await begun(client as never, controller.signal);
+    const waiting = client.streamSample(X);
+    const answer = waiting.next();
+    controller.abort();
+    expect(await answer).toMatchObject({ value: { y: { data: X } } });
+    await expect(stream.next()).rejects.toMatchObject({ code: 'CANCELLED' });
+    await waiting.return();
+  });
+});
+
 describe('a gRPC stream from a server that misbehaves', () => {
   const cases: readonly [string, (request: GrpcRequest) => void, object][] = [
     [
