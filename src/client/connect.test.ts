@@ -57,6 +57,17 @@ describe.each(PROTOCOLS)('the models of a server over %s', (protocol) => {
     await expect(triton.server.isLive()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await triton.close();
   });
+
+  it('are not asked for after the close, even by a name that is new', async () => {
+    await using server = await startPlayed(protocol, answer);
+    const triton = connect(server.url);
+    await triton.close();
+    await expect(triton.model('Double').inferSample([[1]])).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'ModelClient is closed',
+    });
+    expect(server.connections).toHaveLength(0);
+  });
 });
 
 describe('connect', () => {
