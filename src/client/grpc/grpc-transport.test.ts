@@ -391,6 +391,25 @@ describe('ModelClient over gRPC', () => {
     expect(server.connections).toHaveLength(2);
   });
 
+  it.each([constants.NGHTTP2_INTERNAL_ERROR, constants.NGHTTP2_NO_ERROR])(
+    'takes a stream that is reset behind a GOAWAY, with code %i, for a lost answer of this server',
+    async (code) => {
+      const leave = ({ stream }: GrpcRequest) => {
+        stream.session!.goaway(0, stream.id!);
+        stream.close(code);
+      };
+      await using server = await startGrpc(inTurn(leave, leave));
+      await using client = connect(server, { retry: false });
+      const error: unknown = await client.inferSample({ x: X }).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/is not available: the peer reset the stream: (INTERNAL|NO)_ERROR$/) as string,
+        requestSent: true,
+      });
+      await using patient = connect(server, { retry: { idempotent: true, initialBackoffMs: 1 } });
+      await expect(patient.inferSample({ x: X })).resolves.toHaveProperty('y');
+    },
+  );
+
   it('sends once more, over a new connection, what the server refused unprocessed', async () => {
     await using server = await startGrpc(inTurn(({ stream }) => stream.close(constants.NGHTTP2_REFUSED_STREAM)));
     await using client = connect(server);
