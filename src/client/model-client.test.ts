@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import {
   answerGrpcConfig,
   answerGrpcInfer,
@@ -32,12 +32,14 @@ interface FakeModel extends AsyncDisposable {
   readonly infers: WireTensor[][];
 }
 
-async function startHttpModel(maxBatchSize: number, failures = 0): Promise<FakeModel> {
+/** The first requests for the configuration fail; `silences` of them get no answer. */
+async function startHttpModel(maxBatchSize: number, failures = 0, silences = 0): Promise<FakeModel> {
   let configs = 0;
   const infers: WireTensor[][] = [];
   const server = await startHttp((request, response) => {
     if (request.path.endsWith('/config')) {
-      if (++configs <= failures)
+      if (++configs <= silences) return;
+      if (configs <= failures)
         return answerJson(response, 404, { error: "Request for unknown model: 'M' is not found" });
       return answerJson(response, 200, {
         name: 'M',
@@ -56,12 +58,13 @@ async function startHttpModel(maxBatchSize: number, failures = 0): Promise<FakeM
   return { ...server, url: `http://${server.authority}`, configs: () => configs, infers };
 }
 
-async function startGrpcModel(maxBatchSize: number, failures = 0): Promise<FakeModel> {
+async function startGrpcModel(maxBatchSize: number, failures = 0, silences = 0): Promise<FakeModel> {
   let configs = 0;
   const infers: WireTensor[][] = [];
   const server = await startGrpc((request) => {
     if (request.method === 'ModelConfig') {
-      if (++configs <= failures) return failGrpc(request.stream, 5, "Request for unknown model: 'M' is not found");
+      if (++configs <= silences) return;
+      if (configs <= failures) return failGrpc(request.stream, 5, "Request for unknown model: 'M' is not found");
       return answerGrpcConfig(request.stream, {
         name: 'M',
         maxBatchSize,
@@ -115,6 +118,24 @@ describe.each([
       });
     }
     expect(model.configs()).toBe(1);
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+    expect(model.configs()).toBe(2);
+  });
+
+  it('leaves a question for the configuration when no call waits for it any more, and asks anew', async () => {
+    await using model = await start(4, 0, 1);
+    await using client = new ModelClient(model.url, 'M');
+    const [first, second] = [new AbortController(), new AbortController()];
+    const calls = [first, second].map(({ signal }) => client.inferSample({ x: X }, { signal }));
+    const outcomes = Promise.allSettled(calls);
+    await vi.waitFor(() => expect(model.configs()).toBe(1));
+    first.abort();
+    await expect(calls[0]).rejects.toMatchObject({ code: 'CANCELLED' });
+    // The second still waits for the answer, and so does one that comes later.
+    const third = client.inferSample({ x: X }, { signal: second.signal });
+    second.abort();
+    await expect(third).rejects.toMatchObject({ code: 'CANCELLED' });
+    await outcomes;
     await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
     expect(model.configs()).toBe(2);
   });

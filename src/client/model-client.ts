@@ -34,6 +34,7 @@ import { InferStream, STREAM_MEMBERS, type StreamOptions } from './infer-stream.
 import { OutputStream, withFirst } from './output-stream.js';
 import type { InProcessServer } from '../in-process/open-transport.js';
 import { serverTarget } from './in-process-server.js';
+import { SharedWork } from './shared-work.js';
 import type { ModelReference, Transport } from './transport.js';
 
 /**
@@ -61,7 +62,7 @@ export class ModelClient<
   readonly #transport: Transport;
   readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
-  #fetching: Promise<ModelSignature> | undefined;
+  readonly #fetch: SharedWork<ModelSignature>;
 
   /**
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
@@ -90,6 +91,7 @@ export class ModelClient<
     const open = server.open(this.#options);
     this.#transport = open.transport;
     this.#calls = new ClientCalls(open, { ...this.#options, name: 'ModelClient' });
+    this.#fetch = new SharedWork((onCall) => this.#fetchSignature(onCall));
   }
 
   /**
@@ -195,7 +197,7 @@ export class ModelClient<
     return new InferStream({
       begin: () => this.#calls.beginStream(called),
       open: async (call) => {
-        const model = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const model = this.#signature ?? (await this.#fetch.outcome(call));
         const stream = await this.#calls.send(call, called, async () => open(call, asked.headers));
         return { stream, model };
       },
@@ -226,7 +228,7 @@ export class ModelClient<
       calls: this.#calls,
       isStreamed: this.#transport.requestStream !== undefined,
       called: (limits) => this.#called(this.#complete(limits, 'stream')),
-      model: async () => this.#signature ?? this.#fetchSignature(),
+      model: async (call) => this.#signature ?? this.#fetch.outcome(call),
     };
     return new InferSequence(source, options);
   }
@@ -245,7 +247,7 @@ export class ModelClient<
     const asked = this.#complete(options, kind);
     const called = this.#called(asked);
     return this.#calls.run(called, async (call) => {
-      const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+      const signature = this.#signature ?? (await this.#fetch.outcome(call));
       if (signature.decoupled) throw decoupledError(signature.name, kind);
       const tensors = encodeInputs(inputs, signature, kind);
       const send = (part: Call, request: ClassifiedRequest) =>
@@ -276,7 +278,7 @@ export class ModelClient<
     const stream = new OutputStream<Record<string, Tensor>>({
       begin: () => this.#calls.beginStream(called),
       open: async (call) => {
-        const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const signature = this.#signature ?? (await this.#fetch.outcome(call));
         const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);
         const decode = (response: ModelInferResponse | undefined) =>
           response && decodeOutputs(response.outputs, signature, kind, asked.classes);
@@ -317,18 +319,16 @@ export class ModelClient<
 
   // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
   // forgotten: the next call tries again.
-  #fetchSignature(): Promise<ModelSignature> {
+  #fetchSignature(onCall: (call: Call) => void): Promise<ModelSignature> {
     const { retry, headers } = this.#options;
     const called = this.#called({ ...this.#options, retry: { ...retry, idempotent: true }, signal: undefined });
-    this.#fetching ??= this.#calls
-      .run(called, async (call) => {
-        const fetch = () => this.#transport.modelSignature(this.#model, call, headers);
-        // Without a turn: the calls that have theirs may be waiting for it.
-        this.#signature = await this.#calls.attempts(call, called, fetch);
-        return this.#signature;
-      })
-      .finally(() => (this.#fetching = undefined));
-    return this.#fetching;
+    return this.#calls.run(called, async (call) => {
+      onCall(call);
+      const fetch = () => this.#transport.modelSignature(this.#model, call, headers);
+      // Without a turn: the calls that have theirs may be waiting for it.
+      this.#signature = await this.#calls.attempts(call, called, fetch);
+      return this.#signature;
+    });
   }
 
   #called({ timeoutMs, signal, retry, onTimings }: CallLimits): BegunCall {

@@ -288,6 +288,21 @@ describe.each([['http'], ['grpc']] as const)('a sequence over %s', (wire) => {
     await early.end();
   });
 
+  it('has its time limit and its signal for the configuration of the model too', async () => {
+    const sockets: Socket[] = [];
+    await using listening = createServer((socket) => void sockets.push(socket));
+    await once(listening.listen(0, '127.0.0.1'), 'listening');
+    const { port } = listening.address() as { readonly port: number };
+    await using client = new ModelClient(`${wire}://127.0.0.1:${port}`, 'Total');
+    const controller = new AbortController();
+    const aborted = client.sequence({ signal: controller.signal }).infer({ x: [1] });
+    const late = client.sequence({ timeoutMs: 20 }).infer({ x: [1] });
+    expect(await failure(late)).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    controller.abort();
+    expect(await failure(aborted)).toMatchObject({ code: 'CANCELLED' });
+    for (const socket of sockets) socket.destroy();
+  });
+
   it('sends nothing again that may have been executed, whatever the client says of its other requests', async () => {
     const sockets: Socket[] = [];
     await using listening = createServer((socket) => {

@@ -489,9 +489,12 @@ describe('ModelClient over gRPC', () => {
   });
 
   // A machine that went away without a word: nothing tells the client, so the next call must not trust the connection.
-  it('leaves a connection on which nothing came until the deadline', async () => {
+  it.each([
+    ['an inference', double],
+    ['the question for the configuration', 'Double'],
+  ])('leaves a connection on which nothing came until the deadline of %s', async (_, model) => {
     await using server = await startTcp((socket) => void socket.resume());
-    await using client = connect(server);
+    await using client = new ModelClient(`grpc://${server.authority}`, model as typeof double);
     for (let call = 1; call <= 2; call++) {
       await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toThrow('deadline of 50 ms exceeded');
       // The server may be late to see it.
