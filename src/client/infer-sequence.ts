@@ -227,6 +227,8 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
           // With others behind it, the request cannot be sent again in its order.
           if (this.#latest !== request) return { failure };
           this.#held = request;
+          // No stream limits the wait before the next attempt.
+          if (call.remainingMs === Infinity) call.restart();
           throw failure;
         }
       });
