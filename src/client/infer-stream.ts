@@ -74,6 +74,8 @@ export class InferStream<
   #isOpen = false;
   #requestsEnded = false;
   #ended = false;
+  /** Why a send ended the stream, until the reader has heard of it. */
+  #untold: TritonError | undefined;
   #lastSend: Promise<unknown> = Promise.resolve();
   #lastRead: Promise<unknown> = Promise.resolve();
 
@@ -117,6 +119,7 @@ export class InferStream<
 
   /** Cancels the requests that have no answer yet. */
   async return(): Promise<IteratorResult<never, undefined>> {
+    this.#untold = undefined;
     this.#finish(new TritonError('CANCELLED', 'the stream was left'));
     return { done: true, value: undefined };
   }
@@ -155,7 +158,11 @@ export class InferStream<
     } catch (error) {
       const failure = TritonError.from(error);
       // A mistake in the request itself does not end the stream. One that the server has ended has answers to be read.
-      if (failure.code !== 'INVALID_ARG' && !isOver) this.#finish(failure);
+      const isMistake = this.#isOpen && failure.code === 'INVALID_ARG';
+      if (!isMistake && !isOver && !this.#ended) {
+        this.#untold = failure;
+        this.#finish(failure);
+      }
       throw failure;
     } finally {
       this.#sending--;
@@ -174,6 +181,7 @@ export class InferStream<
 
   async #advance(): Promise<IteratorResult<StreamAnswer<Record<string, Tensor>>, undefined>> {
     const nothing = { done: true, value: undefined } as const;
+    this.#tell();
     if (this.#ended || (this.#requestsEnded && this.#opening === undefined && this.#sending === 0)) return nothing;
     this.#reading = true;
     try {
@@ -190,11 +198,18 @@ export class InferStream<
         this.#finish(failure);
         throw failure;
       }
+      this.#tell();
     } finally {
       this.#reading = false;
       this.#watch();
     }
     return nothing;
+  }
+
+  #tell(): void {
+    const untold = this.#untold;
+    this.#untold = undefined;
+    if (untold !== undefined) throw untold;
   }
 
   #answer({ response, error, final }: StreamedResponse, model: ModelSignature): StreamAnswer<Record<string, Tensor>> {

@@ -85,6 +85,47 @@ describe('a stream whose signal aborts while nobody waits for an answer', () => 
   });
 });
 
+describe('a stream of requests that ends while one is being sent', () => {
+  const silent = () => startTcp((socket) => void socket.pause());
+  // More than the connection takes.
+  const large = defineModel({ ...tokens, inputs: { x: { dtype: 'float32', shape: [-1] } } });
+  const x = new Float32Array(1_000_000);
+
+  it.each([true, false])('tells its reader why, who asked before: %s', async (asksBefore) => {
+    await using server = await silent();
+    await using client = new ModelClient(`grpc://${server.authority}`, large);
+    const stream = client.stream({ timeoutMs: 50 });
+    const before = asksBefore ? stream.next() : undefined;
+    const outcome = before?.catch(() => {});
+    await expect(stream.send({ x })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await outcome;
+    await expect(before ?? stream.next()).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  it('tells a reader nothing who has left', async () => {
+    await using server = await silent();
+    await using client = new ModelClient(`grpc://${server.authority}`, large);
+    const stream = client.stream({ timeoutMs: 50 });
+    await expect(stream.send({ x })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await stream.return();
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  it('gives its turn on when the server has refused the question for the configuration', async () => {
+    await using server = await startGrpc(({ stream }) => failGrpc(stream, 3, 'which version?'));
+    await using client = new ModelClient(`grpc://${server.authority}`, 'Tokens', {
+      maxConcurrency: 1,
+      timeoutMs: 20_000,
+    });
+    const stream = client.stream();
+    const refused = { code: 'INVALID_ARG', message: 'which version?' };
+    await expect(stream.send({ x })).rejects.toMatchObject(refused);
+    await expect(stream.send({ x })).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the stream has ended' });
+    await expect(stream.next()).rejects.toMatchObject(refused);
+  });
+});
+
 describe('a gRPC stream from a server that misbehaves', () => {
   const cases: readonly [string, (request: GrpcRequest) => void, object][] = [
     [
