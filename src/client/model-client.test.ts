@@ -295,6 +295,11 @@ describe('ModelClient', () => {
       { headers: { 'Content-Length': '5' } },
       "header 'Content-Length' is set by the client itself",
     ],
+    [
+      'a compressed answer',
+      { headers: { 'accept-encoding': 'gzip' } },
+      "header 'accept-encoding' is set by the client itself",
+    ],
     ['a header name that is none', { headers: { 'a b': '' } }, 'invalid header name "a b"'],
     [
       'a header that breaks the line',
