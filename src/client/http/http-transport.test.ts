@@ -151,7 +151,7 @@ describe('ModelClient over HTTP', () => {
     await using client = new ModelClient(server.authority, double);
     await expect(client.inferSample({ x: X })).rejects.toMatchObject({
       code: 'INTERNAL',
-      message: 'malformed response of the server: failed to parse the JSON: Invalid value. at 0',
+      message: 'malformed response of the server: failed to parse the JSON: Invalid value. at 0, got "<html>"',
     });
   });
 
@@ -171,6 +171,15 @@ describe('ModelClient over HTTP', () => {
       message: 'too large',
     });
     await expect(client.inferSample({ x: X })).resolves.toEqual({});
+  });
+
+  it('says where it is redirected to', async () => {
+    await using server = await startHttp((_, response) => response.writeHead(301, { location: '/elsewhere' }).end());
+    await using client = new ModelClient(server.authority, double);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNKNOWN',
+      message: expect.stringContaining('a redirect to /elsewhere, which is not followed') as string,
+    });
   });
 
   it('says where it could not connect', async () => {
