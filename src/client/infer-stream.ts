@@ -145,7 +145,7 @@ export class InferStream<
       this.#isOpen = true;
       ({ isOver } = stream);
       if (isOver) throw new TritonError('UNAVAILABLE', 'the server has ended the stream');
-      const id = options.requestId ?? String(++this.#count);
+      const id = options.requestId ?? this.#freeId();
       const request = this.#source.request(inputs, kind, { ...options, requestId: id }, model);
       if (id === '' || this.#open.has(id)) {
         const got = id === '' ? 'is empty' : `'${id}' is that of a request without its last answer`;
@@ -170,6 +170,13 @@ export class InferStream<
     }
   }
 
+  #freeId(): string {
+    let id;
+    do id = String(++this.#count);
+    while (this.#open.has(id));
+    return id;
+  }
+
   #opened(): ReturnType<InferStreamSource['open']> {
     if (this.#opening !== undefined) return this.#opening;
     // Its time runs from now on.
@@ -191,6 +198,14 @@ export class InferStream<
       const streamed = await stream.next();
       this.#restart();
       if (streamed !== undefined) return { done: false, value: this.#answer(streamed, model) };
+      // Other servers than Triton do not say which answer of a decoupled model is the last.
+      const [unanswered] = model.decoupled ? [] : this.#open.keys();
+      if (unanswered !== undefined) {
+        throw new TritonError(
+          'UNAVAILABLE',
+          `the server ended the stream without an answer to request '${unanswered}'`,
+        );
+      }
       this.#finish(undefined);
     } catch (error) {
       if (!this.#ended) {

@@ -285,7 +285,9 @@ export class ModelClient<
         // Until the first answer has come, the request can be sent again.
         const { responses, first } = await this.#calls.send(call, called, async () => {
           const sent = this.#transport.stream(request, signature, call, asked.headers);
-          return { responses: sent, first: decode(await sent.next()) };
+          const first = decode(await sent.next());
+          if (first === undefined && !signature.decoupled) throw noAnswerError();
+          return { responses: sent, first };
         });
         return withFirst(first, {
           next: async () => decode(await responses.next()),
@@ -364,6 +366,10 @@ function outputsWith(
     );
   }
   return asked;
+}
+
+function noAnswerError(): TritonError {
+  return new TritonError('INTERNAL', 'malformed response of the server: expected one answer, got none');
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {

@@ -126,6 +126,37 @@ describe('a stream of requests that ends while one is being sent', () => {
   });
 });
 
+describe('a gRPC stream to a model that gives one answer', () => {
+  const single = defineModel({ ...tokens, config: { batching: false } });
+
+  it('rejects when the server ends it in order without all answers', async () => {
+    await using server = await startGrpc(({ stream }) => (begin(stream, message(1, true)), stream.end()));
+    await using client = new ModelClient(`grpc://${server.authority}`, single);
+    const stream = client.stream();
+    // Numbers of the client go past the ids that are taken.
+    const ids = await Promise.all([stream.send([X]), stream.send([X], { requestId: '2' }), stream.send([X])]);
+    expect(ids).toEqual(['1', '2', '3']);
+    stream.end();
+    expect(await stream.next()).toMatchObject({ value: { requestId: '1', outputs: { y: { data: X } } } });
+    await expect(stream.next()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: "the server ended the stream without an answer to request '2'",
+    });
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  it('rejects when the server ends it in order without an answer', async () => {
+    await using server = await startGrpc(({ stream }) => (begin(stream), stream.end()));
+    await using client = new ModelClient(`grpc://${server.authority}`, single);
+    await expect(collect(client.streamSample(X))).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: 'malformed response of the server: expected one answer, got none',
+    });
+    await using decoupled = new ModelClient(`grpc://${server.authority}`, tokens);
+    expect(await collect(decoupled.streamSample(X))).toEqual([]);
+  });
+});
+
 describe('a gRPC stream from a server that misbehaves', () => {
   const cases: readonly [string, (request: GrpcRequest) => void, object][] = [
     [

@@ -374,6 +374,15 @@ describe('a sequence over gRPC', () => {
     expect(await answers).toEqual([1001, 1003, 1006]);
   });
 
+  it('gives its requests ids that are free', async () => {
+    await using client = new ModelClient(server.grpc, total);
+    await using sequence = client.sequence({ id: 20 });
+    await sum(sequence, 1);
+    const named = sequence.infer({ x: [2] }, { requestId: '2' });
+    expect(await sum(sequence, 3)).toBe(6);
+    expect((await named).total.data[0]).toBe(3);
+  });
+
   it('uses one stream for all its requests', async () => {
     await using client = new ModelClient(server.grpc, total, { maxConcurrency: 1 });
     await using sequence = client.sequence({ id: 18, timeoutMs: 10_000 });
