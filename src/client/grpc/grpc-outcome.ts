@@ -84,7 +84,7 @@ export function lostError(error: Http2Error | undefined, { address, head, connec
   }
   if (error.code === 'CANCEL' && !hasFailed)
     return new TritonError('CANCELLED', `the call was cancelled by ${address}`);
-  // The server's bytes are not HTTP/2.
-  if (hasFailed && head === undefined) return notTheProtocol(error, address, 'gRPC');
+  // The server's bytes are not HTTP/2. The client itself ends a connection without an error.
+  if (hasFailed && head === undefined && error.code !== 'NO_ERROR') return notTheProtocol(error, address, 'gRPC');
   return connectionError(error, address);
 }

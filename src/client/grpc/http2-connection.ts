@@ -179,7 +179,7 @@ export class Http2Connection implements ConnectionListener {
 
   /** Also destroys the socket: a connection that is already ending would wait for the server to close its side. */
   destroy(): void {
-    this.#connection.connection.close('NO_ERROR', '');
+    this.#connection.connection.close('NO_ERROR', 'the client closed the connection');
     this.#connection.write();
     this.#connection.socket.destroy();
   }
