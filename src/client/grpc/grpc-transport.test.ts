@@ -555,6 +555,18 @@ describe('ModelClient over gRPC', () => {
     }
   });
 
+  it('says that the server wants a certificate', async () => {
+    const certificate = selfSignedCertificate();
+    const { cert } = certificate;
+    const server = createSecureServer({ ...certificate, ca: cert, requestCert: true, rejectUnauthorized: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await using client = new ModelClient(`grpcs://localhost:${port}`, double, { tls: { ca: cert } });
+    await expect(client.inferSample({ x: X })).rejects.toThrow(/ is not available: TLS failed: .*certificate/);
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   it('understands a server of grpc-js', async () => {
     const definition = loadSync(fileURLToPath(new URL('../../../proto/grpc_service.proto', import.meta.url)), {
       longs: String,
