@@ -11,9 +11,11 @@ import {
   startHttp,
   type WireTensor,
 } from '../../test/support/fake-servers.js';
+import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
 import { defineModel } from '../model/callable.js';
 import { DataType } from '../../test/support/generated/model_config_pb.js';
 import type { Tensor } from '../tensor/tensor.js';
+import type { ClientTlsOptions } from './client-options.js';
 import type { InferOptions } from './infer-options.js';
 import { ModelClient } from './model-client.js';
 
@@ -23,6 +25,7 @@ const double = defineModel({
   outputs: { y: { dtype: 'float32', shape: [-1] }, z: { dtype: 'string', shape: [1] } },
 });
 const X = Float32Array.of(1, 2);
+const [own, other] = [selfSignedCertificate(), selfSignedCertificate()];
 
 /** A model `M` with inputs `x` FP32 and optional `s` STRING; answers `x` as `y`, and whatever a test says to requests for its configuration. */
 interface FakeModel extends AsyncDisposable {
@@ -286,6 +289,43 @@ describe('ModelClient', () => {
   ])('refuses %s at once', (_, make, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
+  });
+
+  it.each<[string, ClientTlsOptions, string]>([
+    [
+      'a file name for an authority',
+      { ca: './ca.pem' },
+      'options.tls.ca of a client: expected certificates in PEM form',
+    ],
+    [
+      'an authority that is no text',
+      { ca: 5 as never },
+      'options.tls.ca of a client: expected certificates in PEM form',
+    ],
+    ['a certificate without its key', { cert: own.cert }, 'options.tls of a client: expected cert and key together'],
+    ['a key without its certificate', { key: own.key }, 'options.tls of a client: expected cert and key together'],
+    [
+      'a certificate that is none',
+      { cert: own.key, key: own.key },
+      'options.tls.cert of a client: expected a certificate in PEM form',
+    ],
+    [
+      'a key that is none',
+      { cert: own.cert, key: 'secret' },
+      'options.tls.key of a client: expected an unencrypted private key in PEM form',
+    ],
+    [
+      'the key of another certificate',
+      { cert: own.cert, key: other.key },
+      'options.tls.key of a client: expected the key of the certificate',
+    ],
+  ])('refuses %s at once', (_, tls, message) => {
+    for (const scheme of ['https', 'grpcs']) {
+      const make = () => new ModelClient(`${scheme}://localhost`, double, { tls });
+      expect(make).toThrow(message);
+      expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
+      expect(make).not.toThrow('secret');
+    }
   });
 
   it.each<[string, unknown, string]>([
