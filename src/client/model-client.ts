@@ -184,9 +184,6 @@ export class ModelClient<
   stream<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     options: StreamOptions<Name, Classified> = {},
   ): InferStream<ClientInputs<I>, AskedOutputs<O, Strict, Name, Classified>> {
-    checkMembers(options, STREAM_MEMBERS, 'options of a stream');
-    const asked = this.#complete(options, 'stream');
-    const called = { ...this.#called(asked), retry: { ...asked.retry, maxAttempts: 1 } };
     const open = this.#transport.requestStream?.bind(this.#transport);
     if (open === undefined) {
       throw new TritonError(
@@ -194,6 +191,9 @@ export class ModelClient<
         `${this.#address} takes no stream of requests: expected grpc:// or grpcs://`,
       );
     }
+    checkMembers(options, STREAM_MEMBERS, 'options of a stream');
+    const asked = this.#complete(options, 'stream');
+    const called = { ...this.#called(asked), retry: { ...asked.retry, maxAttempts: 1 } };
     return new InferStream({
       begin: () => this.#calls.beginStream(called),
       open: async (call) => {
