@@ -20,3 +20,22 @@ it.each([
     ]);
   },
 );
+
+it.each([0, -1, 1.5, '1'])('refuses %j for a version before it asks', async (version) => {
+  const modelVersion = version as number;
+  for (const url of ['http://127.0.0.1:1', 'grpc://127.0.0.1:1']) {
+    await using client = new ServerClient(url);
+    const calls = [
+      () => client.isModelReady('m', { modelVersion }),
+      () => client.waitForReady({ model: 'm', modelVersion }),
+      () => client.modelConfig('m', { modelVersion }),
+      () => client.statistics('m', { modelVersion }),
+    ];
+    for (const call of calls) {
+      await expect(call()).rejects.toMatchObject({
+        code: 'INVALID_ARG',
+        message: expect.stringContaining('modelVersion must be an integer >= 1, got') as string,
+      });
+    }
+  }
+});
