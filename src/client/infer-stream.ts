@@ -66,7 +66,7 @@ export class InferStream<
   #opening: ReturnType<InferStreamSource['open']> | undefined;
   #call: Call | undefined;
   #count = 0;
-  /** Sends in progress. */
+  /** Sends that were asked for and have not settled. */
   #sending = 0;
   #reading = false;
   #isTimed = false;
@@ -130,15 +130,24 @@ export class InferStream<
 
   #send(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
     if (this.#requestsEnded) return Promise.reject(hasEnded());
+    this.#sending++;
     const sent = this.#lastSend.then(() => this.#sendNow(inputs, kind, options));
     this.#lastSend = sent.catch(ignore);
     return sent;
   }
 
   async #sendNow(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
-    checkMembers(options, SEND_MEMBERS, 'options of a request');
-    if (this.#ended) throw hasEnded();
-    this.#sending++;
+    try {
+      checkMembers(options, SEND_MEMBERS, 'options of a request');
+      if (this.#ended) throw hasEnded();
+      return await this.#sendRequest(inputs, kind, options);
+    } finally {
+      this.#sending--;
+      this.#watch();
+    }
+  }
+
+  async #sendRequest(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
     let isOver = false;
     try {
       const { stream, model } = await this.#opened();
@@ -164,9 +173,6 @@ export class InferStream<
         this.#finish(failure);
       }
       throw failure;
-    } finally {
-      this.#sending--;
-      this.#watch();
     }
   }
 
