@@ -81,6 +81,7 @@ describe('connect', () => {
   it.each<[string, () => unknown, string]>([
     ['an address', () => connect('ftp://h', {}), 'expected one of the schemes'],
     ['options', () => connect('h', {}, { timeout: 3 } as object), "unknown option 'timeout'"],
+    ['no options', () => connect('h', {}, 5 as never), 'options of a client must be an object'],
     ['a version', () => connect('h', {}, { modelVersion: 3 } as object), 'modelVersion is an option of one model'],
     ['models', () => connect('h', [] as never), 'models must be an object, got a list'],
     ['a model', () => connect('h', { m: { modelName: '' } as never }), 'Model name cannot be empty'],

@@ -35,10 +35,11 @@ export class ServerConnection<const M extends ModelSpecs = ModelSpecs> {
   /** Of `connect`. */
   constructor(url: string | InProcessServer, models: M, options: ConnectOptions) {
     const target = serverTarget(url);
+    const complete = completeClientOptions(options, target.protocol);
     if ('modelVersion' in options) throw new TritonError('INVALID_ARG', MANY_VERSIONS);
     checkRecord(models, 'models');
     this.#options = options;
-    this.#shared = new SharedServer(target, completeClientOptions(options, target.protocol));
+    this.#shared = new SharedServer(target, complete);
     const { binaryData: _, ...ofServer } = options;
     this.server = new ServerClient(this.#shared, ofServer);
     const clients = Object.entries(models).map(
