@@ -360,6 +360,8 @@ describe('ModelClient', () => {
     ],
     ['a parameter beyond 64 bits', { parameters: { a: 2n ** 64n } }, 'got 18446744073709551616'],
     ['a request id that is no string', { requestId: 5 }, 'requestId must be a string, got number'],
+    ['a request id with half a character', { requestId: 'a\ud800' }, 'requestId must have whole characters'],
+    ['a sequence id with half a character', { sequence: { id: '\udc00' } }, 'sequence.id must have whole characters'],
     ['an empty sequence id', { sequence: { id: '' } }, 'sequence.id must be a text that is not empty or an integer'],
     ['a sequence id that is a fraction', { sequence: { id: 1.5 } }, 'from 1 to 2^64 - 1, got 1.5'],
     ['a sequence id beyond 64 bits', { sequence: { id: 2n ** 64n } }, 'got 18446744073709551616'],
