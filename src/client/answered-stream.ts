@@ -27,7 +27,7 @@ export class AnsweredStream {
 
   /** Requests reach the server in the order of the calls. */
   infer(inputs: unknown, options: SendOptions): Promise<unknown> {
-    const requestId = options.requestId ?? `${++this.#count}`;
+    const requestId = options.requestId ?? this.#freeId();
     return new Promise((resolve, reject) => {
       if (this.#waiting.has(requestId)) {
         throw new TritonError('INVALID_ARG', `requestId '${requestId}' is that of a request without its answer`);
@@ -41,6 +41,13 @@ export class AnsweredStream {
       });
       if (!this.#isReading) void this.#read();
     });
+  }
+
+  #freeId(): string {
+    let id;
+    do id = String(++this.#count);
+    while (this.#waiting.has(id));
+    return id;
   }
 
   /** No more requests come. Requests that have no answer yet are cancelled. */

@@ -119,10 +119,11 @@ export class Call {
     });
   }
 
-  /** Aborts the call. Only the first error counts. */
-  abort(error: TritonError): void {
+  /** Aborts the call. Only the first error counts. `expired`: because a deadline has passed. */
+  abort(error: TritonError, expired = false): void {
     if (this.#error !== undefined) return;
     this.#error = error;
+    this.#expired = expired;
     this.end();
     for (const callback of this.#callbacks) callback(error);
     this.#callbacks.clear();
@@ -143,18 +144,13 @@ export class Call {
   #follow(whole: Call): void {
     this.#deadline = whole.#deadline;
     this.idempotent = whole.idempotent;
-    const unfollow = whole.onAbort((error) => {
-      this.#expired = whole.#expired;
-      this.abort(error);
-    });
-    this.#unfollow.push(unfollow);
+    this.#unfollow.push(whole.onAbort((error) => this.abort(error, whole.#expired)));
   }
 
   #expire(): void {
     // The whole call has run out of time: all parts end with its error.
     if (this.#whole !== undefined) return this.#whole.#expire();
-    this.#expired = true;
-    this.abort(this.deadlineError());
+    this.abort(this.deadlineError(), true);
   }
 
   #cancel(signal: AbortSignal): void {

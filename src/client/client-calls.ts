@@ -47,6 +47,13 @@ export class ClientCalls {
     return call;
   }
 
+  /** The same for a call whose user may never come back: an abort ends it. */
+  beginStream(begun: BegunCall): Call {
+    const call = this.begin(begun);
+    call.onAbort(() => this.end(call));
+    return call;
+  }
+
   end(call: Call): void {
     call.end();
     this.#calls.delete(call);

@@ -57,6 +57,17 @@ describe.each(PROTOCOLS)('the models of a server over %s', (protocol) => {
     await expect(triton.server.isLive()).rejects.toMatchObject({ code: 'UNAVAILABLE' });
     await triton.close();
   });
+
+  it('are not asked for after the close, even by a name that is new', async () => {
+    await using server = await startPlayed(protocol, answer);
+    const triton = connect(server.url);
+    await triton.close();
+    await expect(triton.model('Double').inferSample([[1]])).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: 'ModelClient is closed',
+    });
+    expect(server.connections).toHaveLength(0);
+  });
 });
 
 describe('connect', () => {
@@ -70,6 +81,7 @@ describe('connect', () => {
   it.each<[string, () => unknown, string]>([
     ['an address', () => connect('ftp://h', {}), 'expected one of the schemes'],
     ['options', () => connect('h', {}, { timeout: 3 } as object), "unknown option 'timeout'"],
+    ['no options', () => connect('h', {}, 5 as never), 'options of a client must be an object'],
     ['a version', () => connect('h', {}, { modelVersion: 3 } as object), 'modelVersion is an option of one model'],
     ['models', () => connect('h', [] as never), 'models must be an object, got a list'],
     ['a model', () => connect('h', { m: { modelName: '' } as never }), 'Model name cannot be empty'],

@@ -30,14 +30,16 @@ export class ServerConnection<const M extends ModelSpecs = ModelSpecs> {
   readonly #shared: SharedServer;
   readonly #options: ConnectOptions;
   readonly #undeclared = new Map<string, ModelClient>();
+  #isClosed = false;
 
   /** Of `connect`. */
   constructor(url: string | InProcessServer, models: M, options: ConnectOptions) {
     const target = serverTarget(url);
+    const complete = completeClientOptions(options, target.protocol);
     if ('modelVersion' in options) throw new TritonError('INVALID_ARG', MANY_VERSIONS);
     checkRecord(models, 'models');
     this.#options = options;
-    this.#shared = new SharedServer(target, completeClientOptions(options, target.protocol));
+    this.#shared = new SharedServer(target, complete);
     const { binaryData: _, ...ofServer } = options;
     this.server = new ServerClient(this.#shared, ofServer);
     const clients = Object.entries(models).map(
@@ -52,12 +54,15 @@ export class ServerConnection<const M extends ModelSpecs = ModelSpecs> {
     if (client === undefined) {
       client = new ModelClient(this.#shared, modelName, this.#options);
       this.#undeclared.set(modelName, client);
+      // It refuses its calls.
+      if (this.#isClosed) void client.close();
     }
     return client;
   }
 
   /** Cancels the calls of all clients and closes the connections; settles when nothing is left open. */
   async close(): Promise<void> {
+    this.#isClosed = true;
     const clients: readonly { close(): Promise<void> }[] = [
       this.server,
       ...(Object.values(this.models) as ModelClient[]),

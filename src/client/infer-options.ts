@@ -13,7 +13,7 @@ import {
   type CallOptions,
   type CompleteClientOptions,
 } from './client-options.js';
-import { checkRecord, describe, expectText } from './option-values.js';
+import { checkRecord, describe, expectText, expectUnicode } from './option-values.js';
 
 /** The sequence that a request belongs to. */
 export interface SequenceOptions {
@@ -94,7 +94,7 @@ export function completeInferOptions(
     ...callLimits(options, client),
     chunk,
     parameters: checkParameters(parameters),
-    requestId: expectText(requestId ?? '', 'requestId'),
+    requestId: expectUnicode(requestId ?? '', 'requestId'),
     sequence: sequence === undefined ? undefined : checkSequence(sequence, parameters),
     outputs: checkOutputs(outputs),
     classes: checkClasses(classes),
@@ -159,6 +159,7 @@ export function checkSequence(options: SequenceOptions, parameters: Parameters |
   if (twice !== undefined)
     throw new TritonError('INVALID_ARG', `parameter '${twice}' and the option 'sequence' say the same, expected one`);
   const { id, start = false, end = false } = options;
+  if (typeof id === 'string') expectUnicode(id, 'sequence.id');
   const fits =
     typeof id === 'string'
       ? id !== ''

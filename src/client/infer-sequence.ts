@@ -9,6 +9,7 @@ import type { RequestSequence } from '../model/request-sequence.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { Ring } from '../ring.js';
 import { AnsweredStream } from './answered-stream.js';
+import type { Call } from './call.js';
 import type { BegunCall, ClientCalls } from './client-calls.js';
 import type { CallOptions } from './client-options.js';
 import { checkSequence, type InferOptions, type SequenceOptions } from './infer-options.js';
@@ -44,7 +45,7 @@ export interface InferSequenceSource {
   /** Whether requests can go over one stream. */
   readonly isStreamed: boolean;
   called(limits: CallOptions): BegunCall;
-  model(): Promise<ModelSignature>;
+  model(call: Call): Promise<ModelSignature>;
 }
 
 interface Queued {
@@ -194,9 +195,6 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
   async #send(request: Queued): Promise<unknown> {
     const { end } = request;
     const isFirst = !this.#started;
-    const inputs = request.inputs ?? zeroInputs(this.#sent, await this.#source.model());
-    // START would begin another sequence where nothing is left of this one.
-    const start = isFirst && request.inputs !== undefined;
     const { timeoutMs, headers, signal, retry, outputs, classes } = this.#options;
     const limits: CallOptions = {
       ...(timeoutMs !== undefined && { timeoutMs }),
@@ -205,13 +203,16 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
       ...(signal !== undefined && request.inputs !== undefined && { signal }),
       retry: retry === false ? false : { ...retry, idempotent: false },
     };
+    const called = this.#source.called(limits);
+    const inputs = request.inputs ?? zeroInputs(this.#sent, await this.#model(called));
+    // START would begin another sequence where nothing is left of this one.
+    const start = isFirst && request.inputs !== undefined;
     const asked = { ...(outputs !== undefined && { outputs }), ...(classes !== undefined && { classes }) };
     const options: SendOptions = { ...request.options, sequence: { id: this.id, start, end } };
     const { client, calls, isStreamed } = this.#source;
     if (!isStreamed) return client.inferSample(inputs as never, { ...options, ...limits, ...asked } as never);
-    if (isFirst) await this.#refuseDecoupled();
+    if (isFirst) await this.#refuseDecoupled(called);
     const { signal: _, retry: __, ...streamLimits } = limits;
-    const called = this.#source.called(limits);
     const outcome = await calls.run(called, (call) => {
       // The stream has the time limit.
       call.pause();
@@ -226,6 +227,8 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
           // With others behind it, the request cannot be sent again in its order.
           if (this.#latest !== request) return { failure };
           this.#held = request;
+          // No stream limits the wait before the next attempt.
+          if (call.remainingMs === Infinity) call.restart();
           throw failure;
         }
       });
@@ -241,8 +244,12 @@ export class InferSequence<Inputs = ClientInputs<TensorSpecs>, Outputs = ClientO
     return this.#stream;
   }
 
-  async #refuseDecoupled(): Promise<void> {
-    const { name, decoupled } = await this.#source.model();
+  #model(called: BegunCall): Promise<ModelSignature> {
+    return this.#source.calls.run(called, (call) => this.#source.model(call));
+  }
+
+  async #refuseDecoupled(called: BegunCall): Promise<void> {
+    const { name, decoupled } = await this.#model(called);
     if (!decoupled) return;
     throw new TritonError(
       'INVALID_ARG',

@@ -66,7 +66,7 @@ export class InferStream<
   #opening: ReturnType<InferStreamSource['open']> | undefined;
   #call: Call | undefined;
   #count = 0;
-  /** Sends in progress. */
+  /** Sends that were asked for and have not settled. */
   #sending = 0;
   #reading = false;
   #isTimed = false;
@@ -74,6 +74,8 @@ export class InferStream<
   #isOpen = false;
   #requestsEnded = false;
   #ended = false;
+  /** Why a send ended the stream, until the reader has heard of it. */
+  #untold: TritonError | undefined;
   #lastSend: Promise<unknown> = Promise.resolve();
   #lastRead: Promise<unknown> = Promise.resolve();
 
@@ -117,6 +119,7 @@ export class InferStream<
 
   /** Cancels the requests that have no answer yet. */
   async return(): Promise<IteratorResult<never, undefined>> {
+    this.#untold = undefined;
     this.#finish(new TritonError('CANCELLED', 'the stream was left'));
     return { done: true, value: undefined };
   }
@@ -127,22 +130,31 @@ export class InferStream<
 
   #send(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
     if (this.#requestsEnded) return Promise.reject(hasEnded());
+    this.#sending++;
     const sent = this.#lastSend.then(() => this.#sendNow(inputs, kind, options));
     this.#lastSend = sent.catch(ignore);
     return sent;
   }
 
   async #sendNow(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
-    checkMembers(options, SEND_MEMBERS, 'options of a request');
-    if (this.#ended) throw hasEnded();
-    this.#sending++;
+    try {
+      checkMembers(options, SEND_MEMBERS, 'options of a request');
+      if (this.#ended) throw hasEnded();
+      return await this.#sendRequest(inputs, kind, options);
+    } finally {
+      this.#sending--;
+      this.#watch();
+    }
+  }
+
+  async #sendRequest(inputs: unknown, kind: InferKind, options: SendOptions): Promise<string> {
     let isOver = false;
     try {
       const { stream, model } = await this.#opened();
       this.#isOpen = true;
       ({ isOver } = stream);
       if (isOver) throw new TritonError('UNAVAILABLE', 'the server has ended the stream');
-      const id = options.requestId ?? String(++this.#count);
+      const id = options.requestId ?? this.#freeId();
       const request = this.#source.request(inputs, kind, { ...options, requestId: id }, model);
       if (id === '' || this.#open.has(id)) {
         const got = id === '' ? 'is empty' : `'${id}' is that of a request without its last answer`;
@@ -155,12 +167,20 @@ export class InferStream<
     } catch (error) {
       const failure = TritonError.from(error);
       // A mistake in the request itself does not end the stream. One that the server has ended has answers to be read.
-      if (failure.code !== 'INVALID_ARG' && !isOver) this.#finish(failure);
+      const isMistake = this.#isOpen && failure.code === 'INVALID_ARG';
+      if (!isMistake && !isOver && !this.#ended) {
+        this.#untold = failure;
+        this.#finish(failure);
+      }
       throw failure;
-    } finally {
-      this.#sending--;
-      this.#watch();
     }
+  }
+
+  #freeId(): string {
+    let id;
+    do id = String(++this.#count);
+    while (this.#open.has(id));
+    return id;
   }
 
   #opened(): ReturnType<InferStreamSource['open']> {
@@ -174,6 +194,7 @@ export class InferStream<
 
   async #advance(): Promise<IteratorResult<StreamAnswer<Record<string, Tensor>>, undefined>> {
     const nothing = { done: true, value: undefined } as const;
+    this.#tell();
     if (this.#ended || (this.#requestsEnded && this.#opening === undefined && this.#sending === 0)) return nothing;
     this.#reading = true;
     try {
@@ -183,6 +204,14 @@ export class InferStream<
       const streamed = await stream.next();
       this.#restart();
       if (streamed !== undefined) return { done: false, value: this.#answer(streamed, model) };
+      // Other servers than Triton do not say which answer of a decoupled model is the last.
+      const [unanswered] = model.decoupled ? [] : this.#open.keys();
+      if (unanswered !== undefined) {
+        throw new TritonError(
+          'UNAVAILABLE',
+          `the server ended the stream without an answer to request '${unanswered}'`,
+        );
+      }
       this.#finish(undefined);
     } catch (error) {
       if (!this.#ended) {
@@ -190,11 +219,18 @@ export class InferStream<
         this.#finish(failure);
         throw failure;
       }
+      this.#tell();
     } finally {
       this.#reading = false;
       this.#watch();
     }
     return nothing;
+  }
+
+  #tell(): void {
+    const untold = this.#untold;
+    this.#untold = undefined;
+    if (untold !== undefined) throw untold;
   }
 
   #answer({ response, error, final }: StreamedResponse, model: ModelSignature): StreamAnswer<Record<string, Tensor>> {

@@ -1,4 +1,4 @@
-import { describe, expect, expectTypeOf, it } from 'vitest';
+import { describe, expect, expectTypeOf, it, vi } from 'vitest';
 import {
   answerGrpcConfig,
   answerGrpcInfer,
@@ -11,9 +11,11 @@ import {
   startHttp,
   type WireTensor,
 } from '../../test/support/fake-servers.js';
+import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
 import { defineModel } from '../model/callable.js';
 import { DataType } from '../../test/support/generated/model_config_pb.js';
 import type { Tensor } from '../tensor/tensor.js';
+import type { ClientTlsOptions } from './client-options.js';
 import type { InferOptions } from './infer-options.js';
 import { ModelClient } from './model-client.js';
 
@@ -23,6 +25,7 @@ const double = defineModel({
   outputs: { y: { dtype: 'float32', shape: [-1] }, z: { dtype: 'string', shape: [1] } },
 });
 const X = Float32Array.of(1, 2);
+const [own, other] = [selfSignedCertificate(), selfSignedCertificate()];
 
 /** A model `M` with inputs `x` FP32 and optional `s` STRING; answers `x` as `y`, and whatever a test says to requests for its configuration. */
 interface FakeModel extends AsyncDisposable {
@@ -32,12 +35,14 @@ interface FakeModel extends AsyncDisposable {
   readonly infers: WireTensor[][];
 }
 
-async function startHttpModel(maxBatchSize: number, failures = 0): Promise<FakeModel> {
+/** The first requests for the configuration fail; `silences` of them get no answer. */
+async function startHttpModel(maxBatchSize: number, failures = 0, silences = 0): Promise<FakeModel> {
   let configs = 0;
   const infers: WireTensor[][] = [];
   const server = await startHttp((request, response) => {
     if (request.path.endsWith('/config')) {
-      if (++configs <= failures)
+      if (++configs <= silences) return;
+      if (configs <= failures)
         return answerJson(response, 404, { error: "Request for unknown model: 'M' is not found" });
       return answerJson(response, 200, {
         name: 'M',
@@ -56,12 +61,13 @@ async function startHttpModel(maxBatchSize: number, failures = 0): Promise<FakeM
   return { ...server, url: `http://${server.authority}`, configs: () => configs, infers };
 }
 
-async function startGrpcModel(maxBatchSize: number, failures = 0): Promise<FakeModel> {
+async function startGrpcModel(maxBatchSize: number, failures = 0, silences = 0): Promise<FakeModel> {
   let configs = 0;
   const infers: WireTensor[][] = [];
   const server = await startGrpc((request) => {
     if (request.method === 'ModelConfig') {
-      if (++configs <= failures) return failGrpc(request.stream, 5, "Request for unknown model: 'M' is not found");
+      if (++configs <= silences) return;
+      if (configs <= failures) return failGrpc(request.stream, 5, "Request for unknown model: 'M' is not found");
       return answerGrpcConfig(request.stream, {
         name: 'M',
         maxBatchSize,
@@ -115,6 +121,24 @@ describe.each([
       });
     }
     expect(model.configs()).toBe(1);
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+    expect(model.configs()).toBe(2);
+  });
+
+  it('leaves a question for the configuration when no call waits for it any more, and asks anew', async () => {
+    await using model = await start(4, 0, 1);
+    await using client = new ModelClient(model.url, 'M');
+    const [first, second] = [new AbortController(), new AbortController()];
+    const calls = [first, second].map(({ signal }) => client.inferSample({ x: X }, { signal }));
+    const outcomes = Promise.allSettled(calls);
+    await vi.waitFor(() => expect(model.configs()).toBe(1));
+    first.abort();
+    await expect(calls[0]).rejects.toMatchObject({ code: 'CANCELLED' });
+    // The second still waits for the answer, and so does one that comes later.
+    const third = client.inferSample({ x: X }, { signal: second.signal });
+    second.abort();
+    await expect(third).rejects.toMatchObject({ code: 'CANCELLED' });
+    await outcomes;
     await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
     expect(model.configs()).toBe(2);
   });
@@ -267,12 +291,54 @@ describe('ModelClient', () => {
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
   });
 
+  it.each<[string, ClientTlsOptions, string]>([
+    [
+      'a file name for an authority',
+      { ca: './ca.pem' },
+      'options.tls.ca of a client: expected certificates in PEM form',
+    ],
+    [
+      'an authority that is no text',
+      { ca: 5 as never },
+      'options.tls.ca of a client: expected certificates in PEM form',
+    ],
+    ['a certificate without its key', { cert: own.cert }, 'options.tls of a client: expected cert and key together'],
+    ['a key without its certificate', { key: own.key }, 'options.tls of a client: expected cert and key together'],
+    [
+      'a certificate that is none',
+      { cert: own.key, key: own.key },
+      'options.tls.cert of a client: expected a certificate in PEM form',
+    ],
+    [
+      'a key that is none',
+      { cert: own.cert, key: 'secret' },
+      'options.tls.key of a client: expected an unencrypted private key in PEM form',
+    ],
+    [
+      'the key of another certificate',
+      { cert: own.cert, key: other.key },
+      'options.tls.key of a client: expected the key of the certificate',
+    ],
+  ])('refuses %s at once', (_, tls, message) => {
+    for (const scheme of ['https', 'grpcs']) {
+      const make = () => new ModelClient(`${scheme}://localhost`, double, { tls });
+      expect(make).toThrow(message);
+      expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
+      expect(make).not.toThrow('secret');
+    }
+  });
+
   it.each<[string, unknown, string]>([
     ['an unknown option', { retries: 3 }, "options of an inference has an unknown option 'retries'"],
     [
       'a header of the protocol',
       { headers: { 'Content-Length': '5' } },
       "header 'Content-Length' is set by the client itself",
+    ],
+    [
+      'a compressed answer',
+      { headers: { 'accept-encoding': 'gzip' } },
+      "header 'accept-encoding' is set by the client itself",
     ],
     ['a header name that is none', { headers: { 'a b': '' } }, 'invalid header name "a b"'],
     [
@@ -294,6 +360,8 @@ describe('ModelClient', () => {
     ],
     ['a parameter beyond 64 bits', { parameters: { a: 2n ** 64n } }, 'got 18446744073709551616'],
     ['a request id that is no string', { requestId: 5 }, 'requestId must be a string, got number'],
+    ['a request id with half a character', { requestId: 'a\ud800' }, 'requestId must have whole characters'],
+    ['a sequence id with half a character', { sequence: { id: '\udc00' } }, 'sequence.id must have whole characters'],
     ['an empty sequence id', { sequence: { id: '' } }, 'sequence.id must be a text that is not empty or an integer'],
     ['a sequence id that is a fraction', { sequence: { id: 1.5 } }, 'from 1 to 2^64 - 1, got 1.5'],
     ['a sequence id beyond 64 bits', { sequence: { id: 2n ** 64n } }, 'got 18446744073709551616'],

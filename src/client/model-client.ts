@@ -34,6 +34,7 @@ import { InferStream, STREAM_MEMBERS, type StreamOptions } from './infer-stream.
 import { OutputStream, withFirst } from './output-stream.js';
 import type { InProcessServer } from '../in-process/open-transport.js';
 import { serverTarget } from './in-process-server.js';
+import { SharedWork } from './shared-work.js';
 import type { ModelReference, Transport } from './transport.js';
 
 /**
@@ -61,7 +62,7 @@ export class ModelClient<
   readonly #transport: Transport;
   readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
-  #fetching: Promise<ModelSignature> | undefined;
+  readonly #fetch: SharedWork<ModelSignature>;
 
   /**
    * `url` is `[scheme://]host[:port][/path]` with one of the schemes http (the default, port 8000), grpc (port 8001),
@@ -90,6 +91,7 @@ export class ModelClient<
     const open = server.open(this.#options);
     this.#transport = open.transport;
     this.#calls = new ClientCalls(open, { ...this.#options, name: 'ModelClient' });
+    this.#fetch = new SharedWork((onCall) => this.#fetchSignature(onCall));
   }
 
   /**
@@ -182,9 +184,6 @@ export class ModelClient<
   stream<Name extends OutputName<O> = OutputName<O>, Classified extends OutputName<O> = never>(
     options: StreamOptions<Name, Classified> = {},
   ): InferStream<ClientInputs<I>, AskedOutputs<O, Strict, Name, Classified>> {
-    checkMembers(options, STREAM_MEMBERS, 'options of a stream');
-    const asked = this.#complete(options, 'stream');
-    const called = { ...this.#called(asked), retry: { ...asked.retry, maxAttempts: 1 } };
     const open = this.#transport.requestStream?.bind(this.#transport);
     if (open === undefined) {
       throw new TritonError(
@@ -192,10 +191,13 @@ export class ModelClient<
         `${this.#address} takes no stream of requests: expected grpc:// or grpcs://`,
       );
     }
+    checkMembers(options, STREAM_MEMBERS, 'options of a stream');
+    const asked = this.#complete(options, 'stream');
+    const called = { ...this.#called(asked), retry: { ...asked.retry, maxAttempts: 1 } };
     return new InferStream({
-      begin: () => this.#calls.begin(called),
+      begin: () => this.#calls.beginStream(called),
       open: async (call) => {
-        const model = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const model = this.#signature ?? (await this.#fetch.outcome(call));
         const stream = await this.#calls.send(call, called, async () => open(call, asked.headers));
         return { stream, model };
       },
@@ -226,7 +228,7 @@ export class ModelClient<
       calls: this.#calls,
       isStreamed: this.#transport.requestStream !== undefined,
       called: (limits) => this.#called(this.#complete(limits, 'stream')),
-      model: async () => this.#signature ?? this.#fetchSignature(),
+      model: async (call) => this.#signature ?? this.#fetch.outcome(call),
     };
     return new InferSequence(source, options);
   }
@@ -245,7 +247,7 @@ export class ModelClient<
     const asked = this.#complete(options, kind);
     const called = this.#called(asked);
     return this.#calls.run(called, async (call) => {
-      const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+      const signature = this.#signature ?? (await this.#fetch.outcome(call));
       if (signature.decoupled) throw decoupledError(signature.name, kind);
       const tensors = encodeInputs(inputs, signature, kind);
       const send = (part: Call, request: ClassifiedRequest) =>
@@ -274,16 +276,18 @@ export class ModelClient<
     const asked = this.#complete(options, 'stream');
     const called = this.#called(asked);
     const stream = new OutputStream<Record<string, Tensor>>({
-      begin: () => this.#calls.begin(called),
+      begin: () => this.#calls.beginStream(called),
       open: async (call) => {
-        const signature = this.#signature ?? (await call.race(this.#fetchSignature()));
+        const signature = this.#signature ?? (await this.#fetch.outcome(call));
         const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);
         const decode = (response: ModelInferResponse | undefined) =>
           response && decodeOutputs(response.outputs, signature, kind, asked.classes);
         // Until the first answer has come, the request can be sent again.
         const { responses, first } = await this.#calls.send(call, called, async () => {
           const sent = this.#transport.stream(request, signature, call, asked.headers);
-          return { responses: sent, first: decode(await sent.next()) };
+          const first = decode(await sent.next());
+          if (first === undefined && !signature.decoupled) throw noAnswerError();
+          return { responses: sent, first };
         });
         return withFirst(first, {
           next: async () => decode(await responses.next()),
@@ -317,18 +321,16 @@ export class ModelClient<
 
   // One fetch serves all calls that wait for it, so it has the client's own limits and headers. A failed one is
   // forgotten: the next call tries again.
-  #fetchSignature(): Promise<ModelSignature> {
+  #fetchSignature(onCall: (call: Call) => void): Promise<ModelSignature> {
     const { retry, headers } = this.#options;
     const called = this.#called({ ...this.#options, retry: { ...retry, idempotent: true }, signal: undefined });
-    this.#fetching ??= this.#calls
-      .run(called, async (call) => {
-        const fetch = () => this.#transport.modelSignature(this.#model, call, headers);
-        // Without a turn: the calls that have theirs may be waiting for it.
-        this.#signature = await this.#calls.attempts(call, called, fetch);
-        return this.#signature;
-      })
-      .finally(() => (this.#fetching = undefined));
-    return this.#fetching;
+    return this.#calls.run(called, async (call) => {
+      onCall(call);
+      const fetch = () => this.#transport.modelSignature(this.#model, call, headers);
+      // Without a turn: the calls that have theirs may be waiting for it.
+      this.#signature = await this.#calls.attempts(call, called, fetch);
+      return this.#signature;
+    });
   }
 
   #called({ timeoutMs, signal, retry, onTimings }: CallLimits): BegunCall {
@@ -364,6 +366,10 @@ function outputsWith(
     );
   }
   return asked;
+}
+
+function noAnswerError(): TritonError {
+  return new TritonError('INTERNAL', 'malformed response of the server: expected one answer, got none');
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {

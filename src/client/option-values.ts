@@ -35,6 +35,18 @@ export function expectText(value: unknown, what: string): string {
   throw new TritonError('INVALID_ARG', `${what} must be a string, got ${describe(value)}`);
 }
 
+/** A text that UTF-8 has: half a surrogate pair would go out as another character, and come back as another id. */
+export function expectUnicode(value: unknown, what: string): string {
+  const text = expectText(value, what);
+  if (isUnicode(text)) return text;
+  throw new TritonError('INVALID_ARG', `${what} must have whole characters, got half of a surrogate pair`);
+}
+
+/** Whether each half of a surrogate pair has its other half. */
+export function isUnicode(text: string): boolean {
+  return !/\p{Surrogate}/u.test(text);
+}
+
 export function expectSignal(value: unknown): AbortSignal | undefined {
   if (value === undefined || value instanceof AbortSignal) return value;
   throw new TritonError('INVALID_ARG', `signal must be an AbortSignal, got ${describe(value)}`);

@@ -3,6 +3,7 @@
 
 import { lowerCase } from '../ascii.js';
 import { TritonError } from '../errors.js';
+import { isUnicode } from './option-values.js';
 
 export interface ServerUrl {
   readonly protocol: 'http' | 'grpc';
@@ -46,11 +47,6 @@ export function parseUrl(url: unknown): ServerUrl {
   if (known.protocol === 'grpc' && pathPrefix !== '') throw invalid(url, `gRPC has no paths, got ${path}`);
   const address = `${lowerCase(scheme)}://${lowerCase(bracketedHost)}:${port}${pathPrefix}`;
   return { protocol: known.protocol, tls: known.tls, host, port, pathPrefix, address };
-}
-
-/** Whether each half of a surrogate pair has its other half: a URL cannot hold a lone half. */
-function isUnicode(text: string): boolean {
-  return !/\p{Surrogate}/u.test(text);
 }
 
 /** Whether the host is an IPv6 address. Asks `new URL`, which is everywhere: `node:net` is only in Node. */

@@ -5,8 +5,9 @@ import { TritonError } from '../errors.js';
 import { checkRecord, expectText } from './option-values.js';
 import type { Headers } from './transport.js';
 
-// Only the transport sets the headers that frame the message or the connection.
+// Only the transport sets the headers that frame the message or the connection. It asks for no compressed answer, and reads none.
 const OWN_HEADERS = [
+  'accept-encoding',
   'connection',
   'content-encoding',
   'content-length',

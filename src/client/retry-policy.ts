@@ -12,9 +12,9 @@ import { retryAdviceOf } from './retry-advice.js';
 export interface RetryOptions {
   /** How many times a request is sent at most, the first time included. Default 3. */
   readonly maxAttempts?: number;
-  /** How long to wait before the second attempt, in milliseconds. Default 100. */
+  /** How long to wait before the second attempt, in milliseconds, a fifth more or less at random. Default 100. */
   readonly initialBackoffMs?: number;
-  /** The longest wait, in milliseconds. Default 2000. A server's Retry-After may be longer. */
+  /** The longest wait, in milliseconds, a fifth more or less. Default 2000. A server's Retry-After may be longer. */
   readonly maxBackoffMs?: number;
   /** Each wait is this many times as long as the one before. Default 2. */
   readonly backoffMultiplier?: number;

@@ -53,6 +53,110 @@ function begin(stream: ServerHttp2Stream, ...frames: readonly Buffer[]): void {
   for (const frame of frames) stream.write(frame);
 }
 
+describe('a stream whose signal aborts while nobody waits for an answer', () => {
+  it.each([
+    [
+      'streamSample',
+      async (client: ModelClient, signal: AbortSignal) => {
+        const stream = client.streamSample([X], { signal });
+        await stream.next();
+        return stream;
+      },
+    ],
+    [
+      'stream',
+      async (client: ModelClient, signal: AbortSignal) => {
+        const stream = client.stream({ signal });
+        await stream.send([X]);
+        return stream;
+      },
+    ],
+  ])('gives its turn to the next call: %s', async (_, begun) => {
+    await using server = await startGrpc(({ stream }) => begin(stream, message(1)));
+    await using client = new ModelClient(`grpc://${server.authority}`, tokens, { maxConcurrency: 1 });
+    const controller = new AbortController();
+    const stream = await begun(client as never, controller.signal);
+    const waiting = client.streamSample(X);
+    const answer = waiting.next();
+    controller.abort();
+    expect(await answer).toMatchObject({ value: { y: { data: X } } });
+    await expect(stream.next()).rejects.toMatchObject({ code: 'CANCELLED' });
+    await waiting.return();
+  });
+});
+
+describe('a stream of requests that ends while one is being sent', () => {
+  const silent = () => startTcp((socket) => void socket.pause());
+  // More than the connection takes.
+  const large = defineModel({ ...tokens, inputs: { x: { dtype: 'float32', shape: [-1] } } });
+  const x = new Float32Array(1_000_000);
+
+  it.each([true, false])('tells its reader why, who asked before: %s', async (asksBefore) => {
+    await using server = await silent();
+    await using client = new ModelClient(`grpc://${server.authority}`, large);
+    const stream = client.stream({ timeoutMs: 50 });
+    const before = asksBefore ? stream.next() : undefined;
+    const outcome = before?.catch(() => {});
+    await expect(stream.send({ x })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await outcome;
+    await expect(before ?? stream.next()).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  it('tells a reader nothing who has left', async () => {
+    await using server = await silent();
+    await using client = new ModelClient(`grpc://${server.authority}`, large);
+    const stream = client.stream({ timeoutMs: 50 });
+    await expect(stream.send({ x })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await stream.return();
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  it('gives its turn on when the server has refused the question for the configuration', async () => {
+    await using server = await startGrpc(({ stream }) => failGrpc(stream, 3, 'which version?'));
+    await using client = new ModelClient(`grpc://${server.authority}`, 'Tokens', {
+      maxConcurrency: 1,
+      timeoutMs: 20_000,
+    });
+    const stream = client.stream();
+    const refused = { code: 'INVALID_ARG', message: 'which version?' };
+    await expect(stream.send({ x })).rejects.toMatchObject(refused);
+    await expect(stream.send({ x })).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'the stream has ended' });
+    await expect(stream.next()).rejects.toMatchObject(refused);
+  });
+});
+
+describe('a gRPC stream to a model that gives one answer', () => {
+  const single = defineModel({ ...tokens, config: { batching: false } });
+
+  it('rejects when the server ends it in order without all answers', async () => {
+    await using server = await startGrpc(({ stream }) => (begin(stream, message(1, true)), stream.end()));
+    await using client = new ModelClient(`grpc://${server.authority}`, single);
+    const stream = client.stream();
+    // Numbers of the client go past the ids that are taken.
+    const ids = await Promise.all([stream.send([X]), stream.send([X], { requestId: '2' }), stream.send([X])]);
+    expect(ids).toEqual(['1', '2', '3']);
+    stream.end();
+    expect(await stream.next()).toMatchObject({ value: { requestId: '1', outputs: { y: { data: X } } } });
+    await expect(stream.next()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: "the server ended the stream without an answer to request '2'",
+    });
+    expect(await stream.next()).toMatchObject({ done: true });
+  });
+
+  it('rejects when the server ends it in order without an answer', async () => {
+    await using server = await startGrpc(({ stream }) => (begin(stream), stream.end()));
+    await using client = new ModelClient(`grpc://${server.authority}`, single);
+    await expect(collect(client.streamSample(X))).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: 'malformed response of the server: expected one answer, got none',
+    });
+    await using decoupled = new ModelClient(`grpc://${server.authority}`, tokens);
+    expect(await collect(decoupled.streamSample(X))).toEqual([]);
+  });
+});
+
 describe('a gRPC stream from a server that misbehaves', () => {
   const cases: readonly [string, (request: GrpcRequest) => void, object][] = [
     [

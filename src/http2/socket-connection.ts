@@ -76,7 +76,7 @@ export class SocketConnection implements ByteSink, ListenedConnection, ShareOwne
     socket.on('drain', () => this.#drained());
     socket.on('error', (error) => (this.#error = error));
     // Who closes its half has hung up as far as can be seen.
-    socket.on('end', () => this.connection.lost());
+    socket.on('end', () => this.connection.lost(this.#error));
     socket.on('close', () => this.#closed());
     if (socket.connecting) this.#waitForConnection();
     else if (this.connection.output.bytes > 0) this.connection.changed();

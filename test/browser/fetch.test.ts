@@ -84,6 +84,9 @@ describe('the client for browsers', () => {
       code: 'UNSUPPORTED',
       message: expect.stringContaining('options.tls') as string,
     });
+    const client = new ModelClient('localhost', double);
+    expect(refusal(() => client.stream({ timeoutMs: 5 }))).toMatchObject({ code: 'UNSUPPORTED' });
+    expect(refusal(() => client.sequence({ timeoutMs: 5 }))).toMatchObject({ code: 'UNSUPPORTED' });
   });
 
   it('tells where the time went, but for connecting, which fetch does not tell', async () => {

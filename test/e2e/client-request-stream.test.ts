@@ -72,6 +72,19 @@ describe('a stream of requests', () => {
     expect(ids).toEqual(['1', '2', '3']);
   });
 
+  it('gives all answers to a reader who asked before the first request', async () => {
+    await using client = new ModelClient(server.grpc, double);
+    await using asked = client.stream();
+    const answers = all(asked);
+    for (const value of [1, 2, 3]) void asked.send({ x: [value] });
+    asked.end();
+    expect((await answers).map(shown)).toEqual([
+      ['1', [2], true],
+      ['2', [4], true],
+      ['3', [6], true],
+    ]);
+  });
+
   it('answers an ordinary model in the order of the requests, whatever fails in between', async () => {
     await using client = new ModelClient(server.grpc, double);
     await using asked = client.stream();

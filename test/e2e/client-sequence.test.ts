@@ -288,6 +288,21 @@ describe.each([['http'], ['grpc']] as const)('a sequence over %s', (wire) => {
     await early.end();
   });
 
+  it('has its time limit and its signal for the configuration of the model too', async () => {
+    const sockets: Socket[] = [];
+    await using listening = createServer((socket) => void sockets.push(socket));
+    await once(listening.listen(0, '127.0.0.1'), 'listening');
+    const { port } = listening.address() as { readonly port: number };
+    await using client = new ModelClient(`${wire}://127.0.0.1:${port}`, 'Total');
+    const controller = new AbortController();
+    const aborted = client.sequence({ signal: controller.signal }).infer({ x: [1] });
+    const late = client.sequence({ timeoutMs: 20 }).infer({ x: [1] });
+    expect(await failure(late)).toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    controller.abort();
+    expect(await failure(aborted)).toMatchObject({ code: 'CANCELLED' });
+    for (const socket of sockets) socket.destroy();
+  });
+
   it('sends nothing again that may have been executed, whatever the client says of its other requests', async () => {
     const sockets: Socket[] = [];
     await using listening = createServer((socket) => {
@@ -357,6 +372,15 @@ describe('a sequence over gRPC', () => {
     await expect.poll(pending).toBe('2');
     held.open();
     expect(await answers).toEqual([1001, 1003, 1006]);
+  });
+
+  it('gives its requests ids that are free', async () => {
+    await using client = new ModelClient(server.grpc, total);
+    await using sequence = client.sequence({ id: 20 });
+    await sum(sequence, 1);
+    const named = sequence.infer({ x: [2] }, { requestId: '2' });
+    expect(await sum(sequence, 3)).toBe(6);
+    expect((await named).total.data[0]).toBe(3);
   });
 
   it('uses one stream for all its requests', async () => {

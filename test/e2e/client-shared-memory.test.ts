@@ -175,6 +175,27 @@ describe.each(['http', 'grpc'] as const)('a client with shared memory over %s', 
     await expect(client.inferSample({ x: [1] })).rejects.toMatchObject({ code: 'PERMISSION_DENIED' });
   });
 
+  it('asks nothing more once the memory is closed', async () => {
+    await using server = await startServer(bindModels, OPEN);
+    const memory = open(server);
+    await using client = new ModelClient(memory, double);
+    await using unknown = new ModelClient(memory, 'Double');
+    await using questions = new ServerClient(memory);
+    await client.inferSample({ x: [1] });
+    await memory.close();
+    const calls = [
+      () => client.inferSample({ x: [1] }),
+      () => client.inferSample({ x: [] }),
+      () => client.streamSample({ x: [1] }).next(),
+      () => unknown.inferSample({ x: [1] }),
+      () => questions.isReady(),
+      ...(wire === 'grpc' ? [() => client.stream().send({ x: [1] })] : []),
+    ];
+    for (const call of calls) {
+      await expect(call()).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'SharedMemory is closed' });
+    }
+  });
+
   it('is told by a server that allows no shared memory', async () => {
     await using server = await startServer(bindModels, { restrictedEndpoints: [] });
     await using memory = open(server);

@@ -120,6 +120,12 @@ export async function ask(url: string): Promise<unknown[]> {
   await ofRecord.inferSample({ a: f, c: f });
   // @ts-expect-error A required input is missing.
   await ofRecord.inferSample({ b: i });
+  // @ts-expect-error All are missing.
+  await ofRecord.inferSample({});
+  // @ts-expect-error So are they with options.
+  await ofRecord.inferSample({ timeoutMs: 5 });
+  // @ts-expect-error Nor is nothing an inference.
+  await ofRecord.inferSample();
   // @ts-expect-error Another dtype.
   await ofRecord.inferSample({ a: i });
   // Only batches come in parts.

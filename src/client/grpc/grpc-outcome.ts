@@ -72,18 +72,19 @@ export interface LostAnswer {
   readonly address: string;
   /** Undefined if the stream ended before the head came. */
   readonly head: HeaderList | undefined;
-  readonly connection: { readonly usable: boolean; readonly wasConnected: boolean };
+  readonly connection: { readonly hasFailed: boolean; readonly wasConnected: boolean };
 }
 
 /** The error of a stream that ended without a status. */
 export function lostError(error: Http2Error | undefined, { address, head, connection }: LostAnswer): TritonError {
-  const { usable, wasConnected } = connection;
+  const { hasFailed, wasConnected } = connection;
   if (error === undefined) return connectionError(new Error('the answer ends without a status'), address);
   if (error.code === 'CONNECTION_LOST') {
     return connectionError(error.cause ?? new Error('connection lost'), address, wasConnected);
   }
-  if (error.code === 'CANCEL' && usable) return new TritonError('CANCELLED', `the call was cancelled by ${address}`);
-  // The server's bytes are not HTTP/2.
-  if (!usable && head === undefined) return notTheProtocol(error, address, 'gRPC');
+  if (error.code === 'CANCEL' && !hasFailed)
+    return new TritonError('CANCELLED', `the call was cancelled by ${address}`);
+  // The server's bytes are not HTTP/2. The client itself ends a connection without an error.
+  if (hasFailed && head === undefined && error.code !== 'NO_ERROR') return notTheProtocol(error, address, 'gRPC');
   return connectionError(error, address);
 }

@@ -391,6 +391,25 @@ describe('ModelClient over gRPC', () => {
     expect(server.connections).toHaveLength(2);
   });
 
+  it.each([constants.NGHTTP2_INTERNAL_ERROR, constants.NGHTTP2_NO_ERROR])(
+    'takes a stream that is reset behind a GOAWAY, with code %i, for a lost answer of this server',
+    async (code) => {
+      const leave = ({ stream }: GrpcRequest) => {
+        stream.session!.goaway(0, stream.id!);
+        stream.close(code);
+      };
+      await using server = await startGrpc(inTurn(leave, leave));
+      await using client = connect(server, { retry: false });
+      const error: unknown = await client.inferSample({ x: X }).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({
+        message: expect.stringMatching(/is not available: the peer reset the stream: (INTERNAL|NO)_ERROR$/) as string,
+        requestSent: true,
+      });
+      await using patient = connect(server, { retry: { idempotent: true, initialBackoffMs: 1 } });
+      await expect(patient.inferSample({ x: X })).resolves.toHaveProperty('y');
+    },
+  );
+
   it('sends once more, over a new connection, what the server refused unprocessed', async () => {
     await using server = await startGrpc(inTurn(({ stream }) => stream.close(constants.NGHTTP2_REFUSED_STREAM)));
     await using client = connect(server);
@@ -470,9 +489,12 @@ describe('ModelClient over gRPC', () => {
   });
 
   // A machine that went away without a word: nothing tells the client, so the next call must not trust the connection.
-  it('leaves a connection on which nothing came until the deadline', async () => {
+  it.each([
+    ['an inference', double],
+    ['the question for the configuration', 'Double'],
+  ])('leaves a connection on which nothing came until the deadline of %s', async (_, model) => {
     await using server = await startTcp((socket) => void socket.resume());
-    await using client = connect(server);
+    await using client = new ModelClient(`grpc://${server.authority}`, model as typeof double);
     for (let call = 1; call <= 2; call++) {
       await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toThrow('deadline of 50 ms exceeded');
       // The server may be late to see it.
@@ -531,6 +553,18 @@ describe('ModelClient over gRPC', () => {
       for (const session of sessions) session.destroy();
       await new Promise((resolve) => server.close(resolve));
     }
+  });
+
+  it('says that the server wants a certificate', async () => {
+    const certificate = selfSignedCertificate();
+    const { cert } = certificate;
+    const server = createSecureServer({ ...certificate, ca: cert, requestCert: true, rejectUnauthorized: true });
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    await using client = new ModelClient(`grpcs://localhost:${port}`, double, { tls: { ca: cert } });
+    await expect(client.inferSample({ x: X })).rejects.toThrow(/ is not available: TLS failed: .*certificate/);
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('understands a server of grpc-js', async () => {

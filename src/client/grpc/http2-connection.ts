@@ -83,6 +83,12 @@ export class Http2Connection implements ConnectionListener {
     return !this.#retired && this.#connection.connection.takesStreams && !this.#connection.socket.destroyed;
   }
 
+  /** Whether a fault ended it, as bytes that are not HTTP/2 do. */
+  get hasFailed(): boolean {
+    const { isFinished, isInOrder } = this.#connection.connection;
+    return isFinished && !isInOrder;
+  }
+
   /** Why the connection could not be made or was lost, if that is known. */
   get error(): Http2Error | undefined {
     return this.#error;
@@ -173,7 +179,7 @@ export class Http2Connection implements ConnectionListener {
 
   /** Also destroys the socket: a connection that is already ending would wait for the server to close its side. */
   destroy(): void {
-    this.#connection.connection.close('NO_ERROR', '');
+    this.#connection.connection.close('NO_ERROR', 'the client closed the connection');
     this.#connection.write();
     this.#connection.socket.destroy();
   }

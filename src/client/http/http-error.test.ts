@@ -52,6 +52,13 @@ describe('httpError', () => {
     expect(TritonTimeoutError.is(errorOf(503, Buffer.from('upstream request timeout')))).toBe(false);
   });
 
+  it('says where a redirect leads, which is not followed', () => {
+    const answer = { status: 308, headers: { location: 'https://h/v2' }, body: Buffer.from('<html>') };
+    expect(httpError(answer, 'http://h:8000').message).toBe(
+      'http://h:8000 answered with HTTP status 308, a redirect to https://h/v2, which is not followed',
+    );
+  });
+
   it('does not repeat a long text in full', () => {
     expect(errorOf(502, Buffer.alloc(1_000_000, 'x')).message.length).toBeLessThan(1100);
   });

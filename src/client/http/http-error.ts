@@ -3,6 +3,7 @@
 import type { TritonError } from '../../errors.js';
 import { parseJson } from '../../protocol/json/json-parser.js';
 import { JsonObject } from '../../protocol/json/json-value.js';
+import type { AnswerHeaders } from './http-wire.js';
 import { codeOfHttpStatus, refusal } from '../refusal.js';
 import { adviceOfHttpStatus, withRetryAdvice } from '../retry-advice.js';
 
@@ -10,13 +11,14 @@ const LONGEST_TEXT = 1024;
 
 export interface FailedAnswer {
   readonly status: number;
-  readonly headers: { readonly 'retry-after'?: string | undefined };
+  readonly headers: Pick<AnswerHeaders, 'location' | 'retry-after'>;
   readonly body: Buffer;
 }
 
 /** For any answer but 200. */
-export function httpError({ status, headers, body }: FailedAnswer, address: string): TritonError {
-  const message = serverMessage(body) ?? describe(status, body, address);
+export function httpError(answer: FailedAnswer, address: string): TritonError {
+  const { status, headers, body } = answer;
+  const message = serverMessage(body) ?? `${address} answered with HTTP status ${status}${detail(answer)}`;
   const error = refusal(codeOfHttpStatus(status), message, status);
   return withRetryAdvice(error, adviceOfHttpStatus(status, message, headers['retry-after']));
 }
@@ -33,7 +35,10 @@ function serverMessage(body: Buffer): string | undefined {
 }
 
 // A proxy may send anything.
-function describe(status: number, body: Buffer, address: string): string {
+function detail({ status, headers: { location }, body }: FailedAnswer): string {
+  // To follow it would send the token to another server.
+  if (location !== undefined && status >= 300 && status < 400)
+    return `, a redirect to ${location.slice(0, LONGEST_TEXT)}, which is not followed`;
   const text = body.toString('utf8', 0, LONGEST_TEXT).trim();
-  return `${address} answered with HTTP status ${status}${text === '' ? '' : `: ${text}`}`;
+  return text === '' ? '' : `: ${text}`;
 }

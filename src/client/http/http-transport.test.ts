@@ -151,7 +151,7 @@ describe('ModelClient over HTTP', () => {
     await using client = new ModelClient(server.authority, double);
     await expect(client.inferSample({ x: X })).rejects.toMatchObject({
       code: 'INTERNAL',
-      message: 'malformed response of the server: failed to parse the JSON: Invalid value. at 0',
+      message: 'malformed response of the server: failed to parse the JSON: Invalid value. at 0, got "<html>"',
     });
   });
 
@@ -171,6 +171,15 @@ describe('ModelClient over HTTP', () => {
       message: 'too large',
     });
     await expect(client.inferSample({ x: X })).resolves.toEqual({});
+  });
+
+  it('says where it is redirected to', async () => {
+    await using server = await startHttp((_, response) => response.writeHead(301, { location: '/elsewhere' }).end());
+    await using client = new ModelClient(server.authority, double);
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      code: 'UNKNOWN',
+      message: expect.stringContaining('a redirect to /elsewhere, which is not followed') as string,
+    });
   });
 
   it('says where it could not connect', async () => {
@@ -211,6 +220,23 @@ describe('ModelClient over HTTP', () => {
     });
     await closed[0];
     await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
+  });
+
+  it('leaves all kept connections when nothing came on one of them until the deadline', async () => {
+    const held: (() => void)[] = [];
+    let isGone = false;
+    await using server = await startHttp((request, response) => {
+      // The first connections are dead now, and nobody knows.
+      if (isGone && server.connections.indexOf(request.socket) < 2) return;
+      held.push(() => echo(request, response));
+      if (isGone || held.length === 2) for (const answer of held.splice(0)) answer();
+    });
+    await using client = new ModelClient(server.authority, double);
+    await Promise.all([client.inferSample({ x: X }), client.inferSample({ x: X })]);
+    isGone = true;
+    await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
+    await expect(client.inferSample({ x: X }, { timeoutMs: 20_000 })).resolves.toHaveProperty('y');
+    expect(server.connections).toHaveLength(3);
   });
 
   it('closes the connection when the signal aborts, and leaves no listener on it', async () => {

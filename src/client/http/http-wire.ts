@@ -18,6 +18,7 @@ export interface HttpRequest {
 export interface AnswerHeaders {
   readonly 'content-length'?: string | undefined;
   readonly 'content-type'?: string | undefined;
+  readonly location?: string | undefined;
   readonly 'retry-after'?: string | undefined;
   /** Where the JSON of the body ends and its tensors begin. */
   readonly 'inference-header-content-length'?: string | undefined;

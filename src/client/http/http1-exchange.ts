@@ -239,6 +239,10 @@ class ReceivedHeaders implements AnswerHeaders {
     return this.#head.header('content-type');
   }
 
+  get location(): string | undefined {
+    return this.#head.header('location');
+  }
+
   get 'retry-after'(): string | undefined {
     return this.#head.header('retry-after');
   }

@@ -103,7 +103,12 @@ export class Http1Wire implements HttpWire {
     return new Promise((resolve, reject) => {
       const connection = this.#connections.take();
       const sent = { connection, call, address, maxResponseBytes };
-      const exchange = new Exchange(sent, { resolve, reject });
+      const fail = (error: unknown) => {
+        // A kept connection may be dead without our knowing, and then so are the others.
+        if (call.expired && connection.isUsed && !connection.hasBegun) this.#connections.closeIdle();
+        reject(error);
+      };
+      const exchange = new Exchange(sent, { resolve, reject: fail });
       connection.send({ head: this.#headOf(request), body: request.chunks }, exchange);
     });
   }

@@ -2,7 +2,7 @@
 // same answers.
 
 import { TritonError } from '../../errors.js';
-import { checkMembers } from '../../checks/check.js';
+import { checkMembers, expectAtLeast } from '../../checks/check.js';
 import type { ModelMetadata } from '../../protocol/model-metadata.js';
 import { plainMessage } from '../../protocol/plain-message.js';
 import {
@@ -257,6 +257,7 @@ const NOW: CallOptions = { retry: false };
 const FIRST_DELAY_MS = 20;
 const LONGEST_DELAY_MS = 1000;
 
+/** Throws INVALID_ARG. */
 function referenceIn(
   modelName: string,
   { modelVersion, ...call }: ModelCallOptions,
@@ -264,7 +265,8 @@ function referenceIn(
   readonly model: ModelReference;
   readonly call: CallOptions;
 } {
-  return { model: { modelName, modelVersion: modelVersion === undefined ? '' : String(modelVersion) }, call };
+  const version = modelVersion === undefined ? '' : String(expectAtLeast(modelVersion, 1, 'modelVersion'));
+  return { model: { modelName, modelVersion: version }, call };
 }
 
 function plain<T, Message extends object>(type: MessageType<Message>, message: Message): T {

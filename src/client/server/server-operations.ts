@@ -31,22 +31,32 @@ export const serverLive = () =>
   serverOperation(
     ServerLiveResponse,
     { method: 'ServerLive' },
-    { method: GET, path: '/health/live', read: () => ({ live: true }), no: [400, 503] },
+    { method: GET, path: '/health/live', read: (json) => ({ live: isTrue(json, 'live') }), no: [400, 503] },
   );
 
 export const serverReady = () =>
   serverOperation(
     ServerReadyResponse,
     { method: 'ServerReady' },
-    { method: GET, path: '/health/ready', read: () => ({ ready: true }), no: [400, 503] },
+    { method: GET, path: '/health/ready', read: (json) => ({ ready: isTrue(json, 'ready') }), no: [400, 503] },
   );
 
 export const modelReady = (model: ModelReference) =>
   serverOperation(
     ModelReadyResponse,
     { method: 'ModelReady', message: named(model) },
-    { method: GET, path: `${modelPath(model)}/ready`, read: () => ({ ready: true }), no: [400, 404, 503] },
+    {
+      method: GET,
+      path: `${modelPath(model)}/ready`,
+      read: (json) => ({ ready: isTrue(json, 'ready') }),
+      no: [400, 404, 503],
+    },
   );
+
+/** The status says it. Other servers of the protocol say it in the body too. */
+function isTrue(json: JsonValue, name: string): boolean {
+  return (json as JsonObject | null)?.[name] !== false;
+}
 
 export const serverMetadata = () =>
   serverOperation(ServerMetadataResponse, { method: 'ServerMetadata' }, { method: GET, path: '' });

@@ -14,7 +14,7 @@ import type { ServerOperation } from '../server/server-operation.js';
 import type { Headers, ModelReference, RequestStream, ResponseStream, Transport } from '../transport.js';
 import { layOut, sharedInference, type Layout, type Place } from './shared-request.js';
 import type { SharedSlot } from './shared-slot.js';
-import { SharedSlots } from './shared-slots.js';
+import { CLOSED, SharedSlots } from './shared-slots.js';
 
 export interface SharedMemoryLimits {
   /** The bytes for an answer's outputs, by name. */
@@ -34,6 +34,7 @@ export class SharedMemoryTransport implements Transport {
   readonly #transport: Transport;
   readonly #limits: SharedMemoryLimits;
   readonly #slots: SharedSlots;
+  #isClosed = false;
 
   /** Takes ownership of the transport. */
   constructor(transport: Transport, address: string, limits: SharedMemoryLimits) {
@@ -59,13 +60,13 @@ export class SharedMemoryTransport implements Transport {
       limits.maxBytes,
     );
     if (transport.requestStream !== undefined) {
-      this.requestStream = (call, given) => transport.requestStream!(call, { ...headers, ...given });
+      this.requestStream = (call, given) => this.#open.requestStream!(call, { ...headers, ...given });
     }
   }
 
   async infer(request: ClassifiedRequest, call: Call, headers: Headers): Promise<ModelInferResponse> {
     const layout = layOut(request, this.#limits.rooms);
-    if (layout.byteSize === 0) return this.#transport.infer(request, call, { ...this.#limits.headers, ...headers });
+    if (layout.byteSize === 0) return this.#open.infer(request, call, { ...this.#limits.headers, ...headers });
     try {
       return await this.#infer(request, layout, call, headers);
     } catch (error) {
@@ -78,20 +79,27 @@ export class SharedMemoryTransport implements Transport {
   }
 
   stream(request: ClassifiedRequest, model: ModelSignature, call: Call, headers: Headers): ResponseStream {
-    return this.#transport.stream(request, model, call, { ...this.#limits.headers, ...headers });
+    return this.#open.stream(request, model, call, { ...this.#limits.headers, ...headers });
   }
 
-  modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
-    return this.#transport.modelSignature(model, call, { ...this.#limits.headers, ...headers });
+  async modelSignature(model: ModelReference, call: Call, headers: Headers): Promise<ModelSignature> {
+    return this.#open.modelSignature(model, call, { ...this.#limits.headers, ...headers });
   }
 
-  ask<Answer extends object>(operation: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
-    return this.#transport.ask(operation, call, { ...this.#limits.headers, ...headers });
+  async ask<Answer extends object>(operation: ServerOperation<Answer>, call: Call, headers: Headers): Promise<Answer> {
+    return this.#open.ask(operation, call, { ...this.#limits.headers, ...headers });
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
     await this.#slots.close();
     await this.#transport.close();
+  }
+
+  /** Clients may outlive the memory. */
+  get #open(): Transport {
+    if (this.#isClosed) throw new TritonError('UNAVAILABLE', CLOSED);
+    return this.#transport;
   }
 
   async #infer(request: ClassifiedRequest, layout: Layout, call: Call, headers: Headers): Promise<ModelInferResponse> {

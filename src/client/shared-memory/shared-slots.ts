@@ -13,6 +13,7 @@ export interface Registrar {
   unregister(name: string): Promise<void>;
 }
 
+export const CLOSED = 'SharedMemory is closed';
 const LEAST_BYTES = 64 * 1024;
 const PAGE_BYTES = 4096;
 
@@ -89,7 +90,7 @@ export class SharedSlots {
   async #find(byteSize: number, call: Call): Promise<SharedSlot> {
     for (;;) {
       call.throwIfAborted();
-      if (this.#closed) throw new TritonError('UNAVAILABLE', 'SharedMemory is closed');
+      if (this.#closed) throw new TritonError('UNAVAILABLE', CLOSED);
       const free = smallest(this.#free, byteSize);
       if (free !== undefined) {
         this.#free.delete(free);

@@ -18,6 +18,12 @@ function modelOf(inputs: readonly CompleteTensorSpec[], maxBatchSize = 4): Model
 const PAIR = modelOf([spec('a', 'float32', [-1]), spec('b', 'int32', [2, 2]), spec('c', 'string', [1], true)]);
 const B = Int32Array.of(1, 2, 3, 4);
 
+function givenAway(): Float32Array {
+  const data = Float32Array.of(1);
+  structuredClone(data, { transfer: [data.buffer] });
+  return data;
+}
+
 function shapes(inputs: unknown, model: ModelSignature, kind: 'sample' | 'batch' = 'sample') {
   return encodeInputs(inputs, model, kind).map(({ name, shape }) => [name, shape]);
 }
@@ -137,6 +143,7 @@ describe('encodeInputs', () => {
       { a: { data: Float32Array.of(1), type: 'float32' }, b: B },
       "input 'a' of model 'M': an object with data and type is no tensor: it lacks dims (or shape)",
     ],
+    ['memory that is gone', { a: givenAway(), b: B }, "input 'a' of model 'M' lies in memory that was given away"],
     ['an object', { a: new Date(0), b: B }, "input 'a' of model 'M' is a Date, expected a Tensor"],
     ['a function', { a: () => 1, b: B }, "input 'a' of model 'M' is function, expected a Tensor"],
     [

@@ -140,7 +140,11 @@ function rawBytes(tensor: Tensor, what: string): Uint8Array {
     return encodeRaw(dtype, data);
   }
   const { buffer, byteOffset, byteLength } = data as Uint8Array;
-  return new Uint8Array(buffer, byteOffset, byteLength);
+  try {
+    return new Uint8Array(buffer, byteOffset, byteLength);
+  } catch (cause) {
+    throw new TritonError('INVALID_ARG', `${what} lies in memory that was given away`, { cause });
+  }
 }
 
 function checkRows(tensors: readonly InferTensor[], { name }: ModelSignature): void {

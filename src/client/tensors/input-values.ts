@@ -47,7 +47,7 @@ export type InputArguments<I extends TensorSpecs, Decoupled extends boolean, Opt
         : ListedValues<I> extends infer Values extends unknown[]
           ? [...inputs: Values, options?: Options]
           : never
-      : (TensorLike<Dtype> | Options | undefined)[];
+      : [first: TensorLike<Dtype> | undefined, ...others: (TensorLike<Dtype> | Options | undefined)[]];
 
 /** The inputs of a call to a model that answers each request once. For a decoupled model, a text that explains the mistake. */
 export type AnswersOnce<Decoupled extends boolean, Given> = [Decoupled] extends [true]

@@ -195,6 +195,13 @@ describe('what is wrong with one request', () => {
     ]);
   });
 
+  it('has a text where the core has none: an empty one is no failure to clients', async () => {
+    const { client, taken, received } = startStream();
+    client.send(request('m', 'a'));
+    taken[0]!.sink.fail(new TritonError('CANCELLED', ''));
+    expect((await received()).map(short)).toEqual(['a final the request was cancelled']);
+  });
+
   it('is an answer that cannot be encoded', async () => {
     const { client, taken, received } = startStream();
     client.send(request('d', 'a'));
