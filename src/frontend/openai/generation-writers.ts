@@ -4,7 +4,7 @@ import { TritonError } from '../../errors.js';
 import type { HttpExchange } from '../../http1/http-exchange.js';
 import { answerJson } from '../http/answers.js';
 import type { GenerationEndpoint, GenerationRequest } from './decode-generation.js';
-import { type GenerationWriter, parsedOutput } from './generation.js';
+import { type GenerationWriter, parsedToolCalls } from './generation.js';
 import { type AnswerHead, answerHead, type ChoiceText, DONE, EventText, type ToolCall, type Usage, wholeAnswer } from './generation-json.js'; // prettier-ignore
 import { answerOpenAiError, errorMembers } from './openai-errors.js';
 
@@ -45,7 +45,9 @@ class EventWriter implements GenerationWriter {
   }
 
   toolCalls(choice: number, calls: string): void | Promise<void> {
-    return this.#send(this.#role(choice) + this.#events.toolCalls(choice, calls));
+    // The model's own JSON may have lines, which would end the event.
+    const json = JSON.stringify(parsedToolCalls(calls));
+    return this.#send(this.#role(choice) + this.#events.toolCalls(choice, json));
   }
 
   finish(choice: number, reason: string): void {
@@ -107,9 +109,7 @@ class WholeWriter implements GenerationWriter {
   toolCalls(choice: number, json: string): void {
     this.#hold(json.length);
     const calls = this.#calls[choice]!;
-    const deltas = parsedOutput('tool_calls', json);
-    if (!Array.isArray(deltas)) throw new TritonError('INTERNAL', "the model gave 'tool_calls' that is not a list");
-    for (const { index, id, type, function: part } of deltas as readonly (ToolCall & { readonly index?: number })[]) {
+    for (const { index, id, type, function: part } of parsedToolCalls(json)) {
       const call = (calls[index ?? calls.length] ??= { function: { arguments: '' } });
       if (id !== undefined) call.id = id;
       if (type !== undefined) call.type = type;

@@ -5,7 +5,7 @@ import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import type { Stages } from '../inference.js';
 import type { GenerationRequest } from './decode-generation.js';
-import type { Usage } from './generation-json.js';
+import type { ToolCall, Usage } from './generation-json.js';
 import { type OpenAiRun, startOpenAi, textOutput } from './openai-inference.js';
 
 /** Takes what the models give for the choices of one request. A promise: the reader is slow. */
@@ -138,6 +138,26 @@ function usageOf(json: string | undefined): Usage | undefined {
   const count = (name: keyof Usage) => (Number.isSafeInteger(given?.[name]) ? (given![name] as number) : 0);
   const [prompt_tokens, completion_tokens] = [count('prompt_tokens'), count('completion_tokens')];
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** A call of a tool or a piece of one, in the form of a streamed answer. */
+export interface ToolCallDelta extends Partial<ToolCall> {
+  readonly index?: number;
+}
+
+/** The most calls of tools in one answer. */
+const MOST_TOOL_CALLS = 1024;
+
+/** Throws INTERNAL when a model gave anything but a JSON list of calls, each with a place among so many. */
+export function parsedToolCalls(json: string): readonly ToolCallDelta[] {
+  const given = parsedOutput('tool_calls', json);
+  const isCall = (call: Partial<Record<keyof ToolCallDelta, unknown>> | null) => {
+    if (typeof call !== 'object' || call === null) return false;
+    const { index = 0 } = call;
+    return Number.isInteger(index) && (index as number) >= 0 && (index as number) < MOST_TOOL_CALLS;
+  };
+  if (Array.isArray(given) && given.every(isCall)) return given as readonly ToolCallDelta[];
+  throw new TritonError('INTERNAL', "the model gave 'tool_calls' that is not a list of calls");
 }
 
 /** Throws INTERNAL when a model gave something else than JSON. */
