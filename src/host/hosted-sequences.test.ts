@@ -112,6 +112,49 @@ describe('the callable of a model that batches by sequences', () => {
     );
   });
 
+  it('may write to its state, of which only what it gives is kept', () => {
+    const config = completeModelConfig(
+      {
+        modelName: 'm',
+        inputs: { x: { dtype: 'int32', shape: [1] } },
+        outputs: { y: { dtype: 'int32', shape: [1] } },
+        config: {
+          maxBatchSize: 4,
+          sequenceBatching: { state: { h: { dtype: 'int32', shape: [1] }, bytes: { dtype: 'bytes', shape: [1] } } },
+        },
+      },
+      1,
+    );
+    const seen: unknown[] = [];
+    const given = Buffer.of(7);
+    const steps = [
+      { gives: { h: [[5]], bytes: [[given]] } },
+      { fails: true },
+      // Leaves its state out.
+      { gives: {} },
+      { gives: {} },
+    ];
+    const callable = ([request]: readonly HostedRequest[]) => {
+      const { x, h, bytes } = request!.inputs as Record<'x' | 'h' | 'bytes', Tensor>;
+      const [element] = bytes.data as Uint8Array[];
+      seen.push([h.data[0], ...element!]);
+      h.data[0] = 99;
+      element![0] = 99;
+      const { fails = false, gives } = steps[seen.length - 1]!;
+      if (fails) throw new Error('no step');
+      return [{ y: x, ...gives }];
+    };
+    const host = new CallableHost(config, callable as never, { logger: LOGGER });
+    steps.forEach((_, index) => {
+      const request = new HostedRequest({ x: new Tensor('int32', Int32Array.of(index), [1, 1]) }, 1, '', undefined);
+      request.sequence = { id: 1, start: index === 0, end: false };
+      request.live = { serial: 1, slot: 0 };
+      request.requestedOutputs = ['y'];
+      host.execute([request], () => (given[0] = 99));
+    });
+    expect(seen).toEqual([[0], [5, 7], [5, 7], [5, 7]]);
+  });
+
   it('fails only the request for which no state can be made', () => {
     let made = 0;
     const { run } = host({

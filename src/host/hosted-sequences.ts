@@ -175,7 +175,8 @@ export class HostedSequences {
     const inputs = request.inputs as NamedTensors;
     const row = { sequence, serial: live?.serial ?? 0 };
     for (const control of this.#batching.controls) inputs[control.name] = controlTensor(control, row, this.#isBatched);
-    this.#batching.states.forEach(({ name }, index) => (inputs[name] = kept!.tensors[index]!));
+    // A copy, because a callable may write to its inputs, and its request may fail.
+    this.#batching.states.forEach(({ name }, index) => (inputs[name] = copyOf(kept!.tensors[index]!)));
     if (this.#source !== undefined && sequence !== undefined) {
       const { id, start, end } = sequence;
       request.sequence = { id, start, end, state: kept!.object };
@@ -210,7 +211,8 @@ export class HostedSequences {
 }
 
 function copyOf({ dtype, data, shape }: Tensor): Tensor {
-  return new Tensor(dtype, data.slice() as DataOf[Dtype], shape);
+  const copy = dtype === 'bytes' ? (data as DataOf['bytes']).map((element) => new Uint8Array(element)) : data.slice();
+  return new Tensor(dtype, copy as DataOf[Dtype], shape);
 }
 
 function zeros(dtype: Dtype, count: number): DataOf[Dtype] {
