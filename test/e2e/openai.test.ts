@@ -478,6 +478,21 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     expect(text).toBe('one two ');
   });
 
+  it('gives the status of an error also where the answer would begin with the prompt', async () => {
+    const complete = ({ prompt }: CompletionRequest) => {
+      if (prompt === 'no') throw new TritonError('UNAVAILABLE', 'not now');
+      return prompt === 'nothing' ? [] : ['!'];
+    };
+    await using server = await startServer((triton) => triton.bind(completionModel({ modelName: 'Echo', complete })));
+    const { completions } = clientOf(server.http);
+    const request = { model: 'Echo', echo: true, stream: true } as const;
+    expect(await failure(completions.create({ ...request, prompt: 'no' }))).toMatchObject({ status: 503 });
+    const texts = ['', ''];
+    for await (const { choices } of await completions.create({ ...request, prompt: ['yes', 'nothing'] }))
+      for (const { index, text } of choices) texts[index] += text;
+    expect(texts).toEqual(['yes!', 'nothing']);
+  });
+
   it('refuses what does not fit in the queue, and answers that grow beyond the memory', async () => {
     const [go, begun] = [gate(), gate()];
     const bind = (triton: Triton) => {

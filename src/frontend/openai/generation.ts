@@ -25,6 +25,7 @@ export class Generation {
   readonly #run: Omit<OpenAiRun, 'sink'>;
   readonly #writer: GenerationWriter;
   readonly #running: Stages[] = [];
+  readonly #isEchoed = new Set<number>();
   readonly #usages: (Usage | undefined)[] = [];
   #open: number;
   #isOver = false;
@@ -37,9 +38,8 @@ export class Generation {
   }
 
   start(): void {
-    this.#request.choices.forEach(({ inputs, echo }, index) => {
+    this.#request.choices.forEach(({ inputs }, index) => {
       if (this.#isOver) return;
-      if (echo !== '') void this.#writer.text(index, echo);
       this.#running.push(startOpenAi(inputs, { ...this.#run, sink: new ChoiceSink(this, index) }));
     });
     // A choice may have failed at once.
@@ -56,8 +56,8 @@ export class Generation {
 
   respond(index: number, { outputs }: ModelInferResponse): void | Promise<void> {
     if (this.#isOver) return undefined;
-    const text = textOutput(outputs, 'text');
-    const room = text === undefined || text === '' ? undefined : this.#writer.text(index, text);
+    const text = this.#echo(index) + (textOutput(outputs, 'text') ?? '');
+    const room = text === '' ? undefined : this.#writer.text(index, text);
     const calls = textOutput(outputs, 'tool_calls');
     if (calls === undefined) return room;
     return this.#writer.toolCalls(index, calls) ?? room;
@@ -65,6 +65,8 @@ export class Generation {
 
   finish(index: number, reason: string, usage: string | undefined): void {
     if (this.#isOver) return;
+    const echo = this.#echo(index);
+    if (echo !== '') void this.#writer.text(index, echo);
     this.#writer.finish(index, reason);
     this.#usages[index] = usageOf(usage);
     if (--this.#open > 0) return;
@@ -77,6 +79,13 @@ export class Generation {
     this.#isOver = true;
     this.#writer.fail(error, refused);
     this.#cancelRest();
+  }
+
+  /** The text that an answer begins with, once: a failure before the model has answered still decides the status. */
+  #echo(index: number): string {
+    if (this.#isEchoed.has(index)) return '';
+    this.#isEchoed.add(index);
+    return this.#request.choices[index]!.echo;
   }
 
   #cancelRest(): void {
