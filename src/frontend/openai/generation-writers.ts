@@ -14,8 +14,19 @@ export function generationWriter(
   exchange: HttpExchange,
 ): GenerationWriter {
   const head = answerHead(endpoint, request.model);
-  if (!request.isStream) return new WholeWriter(endpoint, head, { exchange, count: request.choices.length });
+  if (!request.isStream) {
+    return new WholeWriter(endpoint, head, {
+      exchange,
+      count: request.choices.length,
+      held: heldFor(request, exchange),
+    });
+  }
   return new EventWriter(new EventText(endpoint, head, request.includesUsage), request.includesUsage, exchange);
+}
+
+/** The bytes that the inputs of all choices take. */
+export function heldFor({ inputBytes }: GenerationRequest, exchange: HttpExchange): number {
+  return Math.max(inputBytes, exchange.request.bodyLength ?? 0);
 }
 
 /** Proxies must not collect the events. */
@@ -86,17 +97,20 @@ class WholeWriter implements GenerationWriter {
   readonly #texts: string[];
   readonly #calls: ToolCall[][];
   readonly #reasons: string[] = [];
+  /** What is counted without the answer. */
+  readonly #held: number;
   #characters = 0;
   #counted = 0;
 
   constructor(
     endpoint: GenerationEndpoint,
     head: AnswerHead,
-    { exchange, count }: { readonly exchange: HttpExchange; readonly count: number },
+    { exchange, count, held }: { readonly exchange: HttpExchange; readonly count: number; readonly held: number },
   ) {
     this.#endpoint = endpoint;
     this.#head = head;
     this.#exchange = exchange;
+    this.#held = held;
     this.#texts = Array.from({ length: count }, () => '');
     this.#calls = this.#texts.map(() => []);
   }
@@ -138,7 +152,7 @@ class WholeWriter implements GenerationWriter {
     this.#characters += characters;
     if (this.#characters - this.#counted < COUNTED_CHARACTERS) return;
     this.#counted = this.#characters;
-    if (!this.#exchange.hold(2 * this.#characters)) {
+    if (!this.#exchange.hold(this.#held + 2 * this.#characters)) {
       throw new TritonError(
         'UNAVAILABLE',
         'the server has no room for the rest of the answer: try again later, or stream it',
