@@ -249,6 +249,36 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     }
   }); // prettier-ignore
 
+  it('joins characters that a model of bytes cuts in pieces, as byte-level tokens do', async () => {
+    const text = { dtype: 'string', shape: [1] } as const;
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          modelName: 'Bytes',
+          openai: 'chat',
+          inputs: { messages: text },
+          outputs: { text: { dtype: 'bytes', shape: [1] }, finish_reason: text, usage: text },
+          config: { decoupled: true, maxBatchSize: 1 },
+          inferFunc: stream(function* ({ messages }) {
+            const [{ content }] = JSON.parse(messages.data[0]!) as [{ content: string }];
+            for (const byte of Buffer.from(content, 'hex')) yield { text: [[Uint8Array.of(byte)]] } as never;
+          }),
+        }),
+      { serverThread },
+    );
+    const { completions } = clientOf(server.http).chat;
+    const hex = Buffer.from('aé😀b€').toString('hex');
+    const whole = await completions.create({ model: 'Bytes', messages: user(hex), n: 2 });
+    expect(whole.choices.map(({ message }) => message.content)).toEqual(['aé😀b€', 'aé😀b€']);
+    const pieces: string[] = [];
+    for await (const { choices } of await completions.create({ model: 'Bytes', messages: user(`${hex}f09f`), stream: true }))
+      pieces.push(choices[0]!.delta.content ?? '');
+    expect(pieces.filter((piece) => piece !== '')).toEqual(['a', 'é', '😀', 'b', '€', '\ufffd']);
+    // What is no UTF-8 holds nothing back.
+    const wrong = await completions.create({ model: 'Bytes', messages: user('c361ff80'), n: 1 });
+    expect(wrong.choices[0]!.message.content).toBe('\ufffda\ufffd\ufffd');
+  }); // prettier-ignore
+
   it('ends an answer before a stop sequence and after the most tokens', async () => {
     await using server = await serve();
     const { completions } = clientOf(server.http).chat;

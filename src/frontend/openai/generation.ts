@@ -1,12 +1,14 @@
 // One request for text under way: a choice for each answer that it asks for, and the writer of all of them.
 
+import { StringDecoder } from 'node:string_decoder';
+
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import type { Stages } from '../inference.js';
 import type { GenerationRequest } from './decode-generation.js';
 import type { ToolCall, Usage } from './generation-json.js';
-import { type OpenAiRun, startOpenAi, textOutput } from './openai-inference.js';
+import { type OpenAiRun, startOpenAi, textBytes, textOutput } from './openai-inference.js';
 
 /** Takes what the models give for the choices of one request. A promise: the reader is slow. */
 export interface GenerationWriter {
@@ -26,6 +28,7 @@ export class Generation {
   readonly #writer: GenerationWriter;
   readonly #running: Stages[] = [];
   readonly #isEchoed = new Set<number>();
+  readonly #decoders: (StringDecoder | undefined)[] = [];
   readonly #usages: (Usage | undefined)[] = [];
   #open: number;
   #isOver = false;
@@ -56,7 +59,8 @@ export class Generation {
 
   respond(index: number, { outputs }: ModelInferResponse): void | Promise<void> {
     if (this.#isOver) return undefined;
-    const text = this.#echo(index) + (textOutput(outputs, 'text') ?? '');
+    const bytes = textBytes(outputs, 'text');
+    const text = this.#echo(index) + (bytes === undefined ? '' : this.#decoderOf(index).write(bytes));
     const room = text === '' ? undefined : this.#writer.text(index, text);
     const calls = textOutput(outputs, 'tool_calls');
     if (calls === undefined) return room;
@@ -65,8 +69,8 @@ export class Generation {
 
   finish(index: number, reason: string, usage: string | undefined): void {
     if (this.#isOver) return;
-    const echo = this.#echo(index);
-    if (echo !== '') void this.#writer.text(index, echo);
+    const rest = this.#echo(index) + (this.#decoders[index]?.end() ?? '');
+    if (rest !== '') void this.#writer.text(index, rest);
     this.#writer.finish(index, reason);
     this.#usages[index] = usageOf(usage);
     if (--this.#open > 0) return;
@@ -86,6 +90,11 @@ export class Generation {
     if (this.#isEchoed.has(index)) return '';
     this.#isEchoed.add(index);
     return this.#request.choices[index]!.echo;
+  }
+
+  /** Holds the first bytes of a character back until the others come. */
+  #decoderOf(index: number): StringDecoder {
+    return (this.#decoders[index] ??= new StringDecoder('utf8'));
   }
 
   #cancelRest(): void {
