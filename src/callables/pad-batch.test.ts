@@ -8,10 +8,11 @@ import {
   type AnyTensorFunc,
   type Tensors,
 } from '../../test/support/decorated-call.js';
-import type { ModelSpec } from '../model/callable.js';
+import type { InferenceContext, ModelSpec } from '../model/callable.js';
 import type { ModelConfig } from '../model/model-config.js';
 import { Tensor } from '../tensor/tensor.js';
 import { batch } from './batch.js';
+import { groupByValues } from './group-by-values.js';
 import { padBatch } from './pad-batch.js';
 
 const x = (...values: number[]) => Tensor.from('float32', values.map((value) => [value])); // prettier-ignore
@@ -49,6 +50,31 @@ describe('padBatch', () => {
     [{ batcher: null }, { 3: 8 }],
   ])('with %j makes of so many rows %j', (config, sizes) => {
     for (const [rows, size] of Object.entries(sizes)) expect(sizeFor(Number(rows), config)).toBe(size);
+  });
+
+  it('adds rows without a sequence, whose state a step must not advance twice', () => {
+    const spec: ModelSpec = {
+      modelName: 'm',
+      inputs: { x: { dtype: 'float32', shape: [1] } },
+      outputs: { y: { dtype: 'float32', shape: [1] } },
+      config: { maxBatchSize: 4, sequenceBatching: { iterative: true } },
+    };
+    const requests = [5, 6].map((id) => {
+      const request = requestOf({ x: x(id) });
+      request.sequence = { id, start: true, end: false };
+      return request;
+    });
+    let seen: unknown;
+    const grouped = groupByValues(['x'], (({ x }: Tensors, { sequences, sequence, reschedule }: InferenceContext) => {
+      if (x!.data[0] === 6) {
+        seen = [sequences.map((each) => each?.id), sequence?.id];
+        reschedule(1);
+      }
+      return { y: x };
+    }) as never);
+    void callDecorated(batch(padBatch(grouped as never) as never), requests, spec).result;
+    expect(seen).toEqual([[6, undefined, undefined], 6]);
+    expect(requests.map(({ isRescheduled }) => isRescheduled)).toEqual([false, false]);
   });
 
   it('leaves batches alone that are larger than all sizes', () => {

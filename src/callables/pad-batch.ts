@@ -15,7 +15,8 @@ import { repeatLastRow } from './rows.js';
 
 /**
  * Repeats the last row up to the next preferred batch size, or to the maximum where no preferred size is large enough.
- * It removes the outputs of the added rows: `fn` returns as many rows as it gets. PyTriton's `@pad_batch`.
+ * It removes the outputs of the added rows: `fn` returns as many rows as it gets. Added rows have no sequence, and so no state.
+ * PyTriton's `@pad_batch`.
  *
  * @example
  * batch(padBatch(({ image }) => compiled.run(image)))

@@ -3,6 +3,7 @@
 
 import type { TritonError } from '../errors.js';
 import type { HostedRequest } from '../model/inference-request.js';
+import type { Tensor } from '../tensor/tensor.js';
 import type { HostBatch, HostExecution } from './host-execution.js';
 import type { HostDone, HostStream } from './host-results.js';
 import type { HostedSequences, SequencedBatch } from './hosted-sequences.js';
@@ -70,17 +71,22 @@ function failRefused({ failed }: SequencedBatch, stream: HostStream | undefined)
 }
 
 function ownStream(stream: HostStream, sequences: HostedSequences, { requests, places }: SequencedBatch): HostStream {
+  /** The states that each request has given so far. Those of a request that fails do not count. */
+  const given = requests.map((): Tensor[] => []);
   return {
     respond: (index, outputs, more) => {
       const place = places[index];
       if (place === undefined) return undefined;
-      return stream.respond(place, sequences.take(requests[index]!, outputs), more);
+      const own = sequences.take(outputs, given[index]!);
+      if (more?.final === true) sequences.keep(requests[index]!, given[index]!);
+      return stream.respond(place, own, more);
     },
     end: (index, error?: TritonError) => {
       const place = places[index];
       if (place === undefined) return;
       const request = requests[index]!;
       if (error !== undefined) request.reschedule(false);
+      else sequences.keep(request, given[index]!);
       if (!request.isRescheduled) stream.end(place, error);
     },
   };

@@ -1,8 +1,10 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { batch } from '../callables/batch.js';
+import { stream } from '../callables/stream.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { HostedRequest } from '../model/inference-request.js';
+import { InferenceResponse } from '../model/inference-response.js';
 import type { SequenceBatching } from '../model/sequence-batching.js';
 import { sequenceStateSource } from '../model/sequence-state-source.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -110,6 +112,89 @@ describe('the callable of a model that batches by sequences', () => {
     expect(() => host({ state: { h: { dtype: 'int32', shape: [2] } } }, [], ['h', 'y'])).toThrow(
       "output 'h' of state 'h' of model 'm' is declared among the outputs as int32 [1]: expected int32 [2]",
     );
+  });
+
+  it('may write to its state, of which only what it gives is kept', () => {
+    const config = completeModelConfig(
+      {
+        modelName: 'm',
+        inputs: { x: { dtype: 'int32', shape: [1] } },
+        outputs: { y: { dtype: 'int32', shape: [1] } },
+        config: {
+          maxBatchSize: 4,
+          sequenceBatching: { state: { h: { dtype: 'int32', shape: [1] }, bytes: { dtype: 'bytes', shape: [1] } } },
+        },
+      },
+      1,
+    );
+    const seen: unknown[] = [];
+    const given = Buffer.of(7);
+    const steps = [
+      { gives: { h: [[5]], bytes: [[given]] } },
+      { fails: true },
+      // Leaves its state out.
+      { gives: {} },
+      { gives: {} },
+    ];
+    const callable = ([request]: readonly HostedRequest[]) => {
+      const { x, h, bytes } = request!.inputs as Record<'x' | 'h' | 'bytes', Tensor>;
+      const [element] = bytes.data as Uint8Array[];
+      seen.push([h.data[0], ...element!]);
+      h.data[0] = 99;
+      element![0] = 99;
+      const { fails = false, gives } = steps[seen.length - 1]!;
+      if (fails) throw new Error('no step');
+      return [{ y: x, ...gives }];
+    };
+    const host = new CallableHost(config, callable as never, { logger: LOGGER });
+    steps.forEach((_, index) => {
+      const request = new HostedRequest({ x: new Tensor('int32', Int32Array.of(index), [1, 1]) }, 1, '', undefined);
+      request.sequence = { id: 1, start: index === 0, end: false };
+      request.live = { serial: 1, slot: 0 };
+      request.requestedOutputs = ['y'];
+      host.execute([request], () => (given[0] = 99));
+    });
+    expect(seen).toEqual([[0], [5, 7], [5, 7], [5, 7]]);
+  });
+
+  it('keeps the states of a stream when the stream has ended well', async () => {
+    const config = completeModelConfig(
+      {
+        modelName: 'm',
+        inputs: { x: { dtype: 'int32', shape: [1] } },
+        outputs: { y: { dtype: 'int32', shape: [1] } },
+        config: {
+          maxBatchSize: 4,
+          decoupled: true,
+          sequenceBatching: { state: { h: { dtype: 'int32', shape: [1] } } },
+        },
+      },
+      1,
+    );
+    const seen: unknown[] = [];
+    const ends: readonly unknown[] = ['fails', 'ends', 'says so', 'is wrong', 'ends'];
+    const host = new CallableHost(
+      config,
+      stream(function* ({ h }: Record<string, Tensor>) {
+        const how = ends[seen.length];
+        seen.push(h!.data[0]);
+        const step = (value: number) => ({ y: [[1]], h: [[value]] });
+        yield step(10 * seen.length);
+        if (how === 'fails') throw new Error('no step');
+        if (how === 'says so') yield new InferenceResponse(step(7), { final: true });
+        else yield how === 'is wrong' ? { z: [[1]] } : step(10 * seen.length + 1);
+      } as never) as never,
+      { logger: LOGGER },
+    );
+    for (const [index] of ends.entries()) {
+      const request = new HostedRequest({ x: new Tensor('int32', Int32Array.of(1), [1, 1]) }, 1, '', undefined);
+      request.sequence = { id: 1, start: index === 0, end: false };
+      request.live = { serial: 1, slot: 0 };
+      request.requestedOutputs = ['y'];
+      const nobody = { respond: () => undefined, end: () => undefined };
+      await new Promise<void>((resolve) => host.execute([request], () => resolve(), { stream: nobody }));
+    }
+    expect(seen).toEqual([0, 0, 21, 7, 7]);
   });
 
   it('fails only the request for which no state can be made', () => {

@@ -96,17 +96,23 @@ export class HostedSequences {
     return { requests, places, failed };
   }
 
-  /** Keeps the states among a request's outputs, and returns the other outputs. */
-  take({ live }: HostedRequest, outputs: ResolvedOutputs): ResolvedOutputs {
+  /** Copies the states among a request's outputs to `given`, each to its place. Returns the other outputs. */
+  take(outputs: ResolvedOutputs, given: Tensor[]): ResolvedOutputs {
     const { states } = this.#batching;
     if (states.length === 0) return outputs;
-    const kept = live && this.#states.get(live.serial);
     states.forEach((_, index) => {
       const tensor = outputs[this.#outputOf[index]!];
       // The callable may write to its memory again.
-      if (tensor !== undefined && kept !== undefined) kept.tensors[index] = copyOf(tensor);
+      if (tensor !== undefined) given[index] = copyOf(tensor);
     });
     return outputs.slice(0, this.#outputCount);
+  }
+
+  /** Keeps the states that a request has given. To be called when it has not failed. */
+  keep({ live }: HostedRequest, given: readonly Tensor[]): void {
+    const kept = live && this.#states.get(live.serial);
+    // Its places without a state are holes.
+    if (kept !== undefined) given.forEach((tensor, index) => (kept.tensors[index] = tensor));
   }
 
   /** Called after a request was executed, unless it will be again. Its sequence is over if it has END, or is its own. */
@@ -124,7 +130,9 @@ export class HostedSequences {
       const request = batch[place]!;
       if (TritonError.is(result)) own[place] = result;
       else {
-        const outputs = this.take(request, result as ResolvedOutputs);
+        const given: Tensor[] = [];
+        const outputs = this.take(result as ResolvedOutputs, given);
+        this.keep(request, given);
         own[place] = request.isRescheduled ? RESCHEDULED : outputs;
       }
     });
@@ -175,7 +183,8 @@ export class HostedSequences {
     const inputs = request.inputs as NamedTensors;
     const row = { sequence, serial: live?.serial ?? 0 };
     for (const control of this.#batching.controls) inputs[control.name] = controlTensor(control, row, this.#isBatched);
-    this.#batching.states.forEach(({ name }, index) => (inputs[name] = kept!.tensors[index]!));
+    // A copy, because a callable may write to its inputs, and its request may fail.
+    this.#batching.states.forEach(({ name }, index) => (inputs[name] = copyOf(kept!.tensors[index]!)));
     if (this.#source !== undefined && sequence !== undefined) {
       const { id, start, end } = sequence;
       request.sequence = { id, start, end, state: kept!.object };
@@ -210,7 +219,8 @@ export class HostedSequences {
 }
 
 function copyOf({ dtype, data, shape }: Tensor): Tensor {
-  return new Tensor(dtype, data.slice() as DataOf[Dtype], shape);
+  const copy = dtype === 'bytes' ? (data as DataOf['bytes']).map((element) => new Uint8Array(element)) : data.slice();
+  return new Tensor(dtype, copy as DataOf[Dtype], shape);
 }
 
 function zeros(dtype: Dtype, count: number): DataOf[Dtype] {

@@ -55,8 +55,8 @@ export interface ContextWith<T> {
    */
   readonly rowParameters: readonly Parameters[];
   /**
-   * The sequence of each row's request; undefined where the client names none. With `state` where the model has `sequenceBatching`
-   * and a `state` that is a function.
+   * The sequence of each row's request; undefined where the client names none, and for rows that `padBatch` adds. With `state` where
+   * the model has `sequenceBatching` and a `state` that is a function.
    *
    * @example
    * batch(({ x }, { sequences }) => ({ total: x.map((value, row) => ((sequences[row]!.state as Total).sum += value)) }))

@@ -45,7 +45,8 @@ export function withRequests<T>(context: ContextWith<unknown>, requests: readonl
 
 /**
  * `context` for some of the rows, by their places, for decorators that hand on other rows than they got, or in another
- * order: `requestOfRow`, `rowParameters`, `failRow` and `reschedule` follow.
+ * order: `requestOfRow`, `rowParameters`, `failRow` and `reschedule` follow. A row that is named again has no sequence, and
+ * asks for no other execution: it is there to fill the batch, and would advance the state of its request twice.
  */
 export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): ContextWith<T> {
   const requestOfRow = once(() => rows.map((row) => context.requestOfRow[row]!));
@@ -54,16 +55,24 @@ export function withRows<T>(context: ContextWith<T>, rows: readonly number[]): C
     if (place === undefined) throw noSuchRow(row, rows.length);
     context.failRow(place, error);
   };
+  const isFirst = once(() => {
+    const named = new Set<number>();
+    return rows.map((place) => named.size < named.add(place).size);
+  });
   const reschedule = (row = 0) => {
     const place = rows[row];
     if (place === undefined) throw noSuchRow(row, rows.length, 'reschedule');
-    context.reschedule(place);
+    if (isFirst()[row] === true) context.reschedule(place);
+  };
+  const sequences = () => {
+    const all = context.sequences;
+    return rows.map((place, row) => (isFirst()[row] === true ? all[place] : undefined));
   };
   return derived(context, {
     requestOfRow,
     rowParameters: once(() => parametersOf(requestOfRow())),
-    sequences: () => requestOfRow().map(({ sequence }) => sequence),
-    sequence: () => requestOfRow()[0]?.sequence,
+    sequences,
+    sequence: () => sequences()[0],
     failRow: () => failRow,
     reschedule: () => reschedule,
   });

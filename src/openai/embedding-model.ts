@@ -3,7 +3,7 @@
 import { batch } from '../callables/batch.js';
 import { describeValue } from '../checks/check.js';
 import { invalidArg, TritonError } from '../errors.js';
-import type { Awaitable } from '../model/awaitable.js';
+import { type Awaitable, disownPromises } from '../model/awaitable.js';
 import type { InferenceContext, InferFunc, ModelSpec } from '../model/callable.js';
 import type { ModelConfig } from '../model/model-config.js';
 import { EMBEDDING_INPUTS, EMBEDDING_OUTPUTS } from '../model/openai.js';
@@ -39,6 +39,8 @@ export interface EmbeddingModel
 
 /** More texts in a batch than the default of other models: an embedding is small work. */
 const MAX_BATCH_SIZE = 64;
+/** What the tensor of their numbers holds. */
+const MAX_INT32 = 2 ** 31 - 1;
 
 /**
  * Makes a model from a function that embeds texts. The server serves it at `/v1/embeddings`, and over Triton's protocols with the
@@ -64,13 +66,28 @@ export function embeddingModel(options: EmbeddingModelOptions): EmbeddingModel {
     inferFunc: batch<EmbeddingInputs, EmbeddingOutputs, false>(async ({ text }, context) => {
       const texts = text.strings();
       const embeddings = await options.embed(texts, context);
-      const tokens = Int32Array.from(texts, (each) => options.countTokens?.(each) ?? 0);
-      return {
-        embedding: joined(embeddings, { count: texts.length, what, failRow: context.failRow }),
-        tokens: new Tensor('int32', tokens, [texts.length, 1]),
-      };
+      const { failRow } = context;
+      const embedding = joined(embeddings, { count: texts.length, what, failRow });
+      const tokens = Int32Array.from(texts, (each, row) => {
+        try {
+          return tokensOf(options, each);
+        } catch (error) {
+          failRow(row, TritonError.from(error));
+          return 0;
+        }
+      });
+      return { embedding, tokens: new Tensor('int32', tokens, [texts.length, 1]) };
     }),
   };
+}
+
+/** Throws INTERNAL for anything but a whole number. */
+function tokensOf({ countTokens, modelName }: EmbeddingModelOptions, text: string): number {
+  const count: unknown = countTokens?.(text) ?? 0;
+  if (typeof count === 'number' && Number.isInteger(count) && count >= 0 && count <= MAX_INT32) return count;
+  disownPromises(count);
+  const got = typeof count === 'number' ? count : describeValue(count);
+  throw new TritonError('INTERNAL', `countTokens of model '${modelName}' returned ${got}, expected a whole number`);
 }
 
 interface Joining {
@@ -94,8 +111,10 @@ function joined(embeddings: readonly Embedding[], { count, what, failRow }: Join
       return;
     }
     const [got, expected] = faultOf(embedding, length) ?? [];
-    if (got !== undefined)
+    if (got !== undefined) {
+      disownPromises(embeddings, 2);
       throw new TritonError('INTERNAL', `${what} returned ${got} for text ${row}, expected ${expected}`);
+    }
     rows.set(embedding, row * length);
   });
   return new Tensor('float32', rows, [count, length]);

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 
+import { TritonError } from '../errors.js';
 import { type ChatPart, generate, type Generated } from './generation.js';
 import { generationOptions } from './generation-request.js';
 
@@ -67,6 +68,17 @@ describe('generated text', () => {
     ]);
   });
 
+  it('keeps characters whole that the function cuts in two, because half a character is not text', async () => {
+    const texts = async (pieces: readonly string[], options?: object) =>
+      (await outputsOf(pieces, options)).map((outputs) => (outputs as { text?: string }).text);
+    const halves = [...'a😀b🌍'].flatMap((character) => character.split(''));
+    expect(await texts(halves)).toEqual(['a', '😀', 'b', '🌍', undefined]);
+    expect(await texts(halves, { stop: ['b🌍'] })).toEqual(['a', '😀', undefined]);
+    expect(await texts(halves, { stop: ['😀'] })).toEqual(['a', undefined]);
+    // The model gave no more of it.
+    expect(await texts(halves, { max_tokens: 2 })).toEqual(['a', '\ud83d']);
+  });
+
   it('takes the reason and the usage from the function', async () => {
     const parts: ChatPart[] = [{ usage: { promptTokens: 5 } }, 'x', { finishReason: 'content_filter', usage: { completionTokens: 9 } }]; // prettier-ignore
     expect(await outputsOf(parts)).toEqual([{ text: 'x' }, { finish_reason: 'content_filter', usage: usage(9, 5) }]);
@@ -113,10 +125,29 @@ describe('generated text', () => {
     [[{ usage: { tokens: 1 } }], CHAT, "chat of model 'M' gave a wrong usage"],
     [[{ toolCalls: [{}] }], CHAT, "chat of model 'M' gave a tool call without the name of the tool"],
     [[{ toolCalls: [{ index: 1, name: 'x' }] }], CHAT, "chat of model 'M' gave a tool call of index 1, expected one up to 0"],
+    [[{ toolCalls: [null] }], CHAT, "chat of model 'M' gave null for a tool call"],
+    [[{ toolCalls: [{ name: 'x', arguments: 5 }] }], CHAT, "chat of model 'M' gave a number for the arguments of a tool call"],
+    [[{ usage: { promptTokens: -1 } }], CHAT, "chat of model 'M' gave a wrong usage"],
   ])('refuses the pieces %j', async (parts, giver, message) => {
     await expect(outputsOf(parts as never, {}, giver)).rejects.toMatchObject({
       code: 'INTERNAL',
       message: expect.stringContaining(message) as string,
+    });
+  }); // prettier-ignore
+
+  // Without an own member each would count as a piece that says nothing, and a rejection would end the process.
+  it.each([
+    ['a Promise', () => Promise.reject(new Error('too late'))],
+    ['a Error', () => new Error('not thrown')],
+    ['a Error', () => new TritonError('NOT_FOUND', 'not thrown')],
+    ['a Date', () => new Date()],
+    ['a Map', () => new Map([['text', 'x']])],
+    ['a wrong text', () => ({ text: Promise.reject(new Error('too late')) })],
+    ['a Promise for the arguments', () => ({ toolCalls: [{ name: 'x', arguments: Promise.reject(new Error('too late')) }] })],
+  ])('refuses %s in the place of a piece, and awaits nothing', async (got, make) => {
+    await expect(outputsOf((function* () { yield make() as never; })())).rejects.toMatchObject({
+      code: 'INTERNAL',
+      message: expect.stringContaining(`chat of model 'M' gave ${got}`) as string,
     });
   }); // prettier-ignore
 });

@@ -3,8 +3,9 @@
 
 import { TritonError } from '../errors.js';
 import { describeValue } from '../checks/check.js';
-import { type Awaitable, isPromiseLike } from '../model/awaitable.js';
+import { type Awaitable, disownPromises, isPromiseLike } from '../model/awaitable.js';
 import { isSteps, type Steps } from '../model/steps.js';
+import { tagOf } from '../tensor/tag-of.js';
 import type { GenerationOptions } from './generation-request.js';
 import { StopText } from './stop-text.js';
 import { ToolCalls, type ToolCallPart } from './tool-calls.js';
@@ -46,6 +47,9 @@ type Outputs = Readonly<Record<string, readonly [readonly [string]]>>;
 const MEMBERS: readonly string[] = ['text', 'finishReason', 'usage'];
 const CHAT_MEMBERS: readonly string[] = [...MEMBERS, 'toolCalls'];
 const FINISH_REASONS: readonly FinishReason[] = ['stop', 'length', 'tool_calls', 'content_filter'];
+
+/** Text that a piece has cut within a character: what crosses to the server is UTF-8, which has no halves. */
+const FIRST_HALF = /[\ud800-\udbff]$/;
 
 /** Who gives the pieces. */
 export interface Giver {
@@ -95,6 +99,8 @@ class Generation {
   readonly #stop: StopText;
   readonly #toolCalls = new ToolCalls();
   #texts = 0;
+  /** The first half of a character whose other half comes with the next text. */
+  #half = '';
   #finishReason: FinishReason | undefined;
   #usage: TokenUsage = {};
 
@@ -112,6 +118,15 @@ class Generation {
   /** Takes a piece. Returns its outputs, or undefined while they are held back. Throws INTERNAL for anything else. */
   take(part: ChatPart): Outputs | undefined {
     if (typeof part === 'string') return this.#text(part);
+    try {
+      return this.#take(part);
+    } catch (error) {
+      disownPromises(part, 3);
+      throw error;
+    }
+  }
+
+  #take(part: Exclude<ChatPart, string>): Outputs | undefined {
     this.#check(part);
     const { text, toolCalls, finishReason, usage } = part;
     if (finishReason !== undefined) this.#finishReason = finishReason;
@@ -124,7 +139,7 @@ class Generation {
 
   /** The last outputs. */
   end(): Outputs {
-    const rest = this.#stop.end();
+    const rest = this.#stop.isFound ? '' : this.#stop.end() + this.#half;
     const { promptTokens = 0, completionTokens = this.#texts } = this.#usage;
     const usage = {
       prompt_tokens: promptTokens,
@@ -146,14 +161,18 @@ class Generation {
   #text(text: string): Outputs | undefined {
     if (text === '') return undefined;
     this.#texts++;
-    const given = this.#stop.push(text);
+    const pieces = this.#half + text;
+    const end = pieces.length - (FIRST_HALF.test(pieces) ? 1 : 0);
+    this.#half = pieces.slice(end);
+    const given = this.#stop.push(pieces.slice(0, end));
     return given === '' ? undefined : { text: [[given]] };
   }
 
   #check(part: unknown): asserts part is Exclude<ChatPart, string> & { readonly toolCalls?: readonly ToolCallPart[] } {
-    if (typeof part !== 'object' || part === null) throw this.#wrong(`gave ${describeValue(part)}`);
+    // A promise or an error has no members, and would count as a piece that says nothing.
+    if (tagOf(part) !== 'Object') throw this.#wrong(`gave ${describeValue(part)}`);
     const members = this.#giver.usesTools ? CHAT_MEMBERS : MEMBERS;
-    for (const [name, value] of Object.entries(part)) {
+    for (const [name, value] of Object.entries(part as object)) {
       if (!members.includes(name)) throw this.#wrong(`gave an object with '${name}', known are ${members.join(', ')}`);
       if (value === undefined) continue;
       const fits =
@@ -177,6 +196,7 @@ function isUsage(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   return Object.entries(value).every(
     ([name, count]) =>
-      ['promptTokens', 'completionTokens'].includes(name) && (count === undefined || Number.isSafeInteger(count)),
+      ['promptTokens', 'completionTokens'].includes(name) &&
+      (count === undefined || (Number.isSafeInteger(count) && count >= 0)),
   );
 }

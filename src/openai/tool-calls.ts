@@ -1,6 +1,9 @@
 // The calls of tools in one answer, in the form that a streamed answer has.
 
+import { describeValue } from '../checks/check.js';
 import { TritonError } from '../errors.js';
+import { tagOf } from '../tensor/tag-of.js';
+import { isFields } from './generation-request.js';
 
 /**
  * A tool that the model asks for. Without `index` it is a whole call. With one it is a piece of the call of that number: the
@@ -32,6 +35,7 @@ export class ToolCalls {
 
   /** Throws INTERNAL for a call without a name, and for a piece of a call that has not begun. `what`: who made the call. */
   take(part: ToolCallPart, what: string): ToolCallDelta {
+    check(part, what);
     const { index = this.#count, name } = part;
     if (!Number.isInteger(index) || index < 0 || index > this.#count) {
       throw new TritonError(
@@ -48,6 +52,15 @@ export class ToolCalls {
     const isWhole = part.index === undefined;
     return { index, id, type: 'function', function: { name, arguments: argumentsOf(part, isWhole ? '{}' : '') } };
   }
+}
+
+/** Throws INTERNAL for anything but an object, and for arguments that are neither text nor an object. */
+function check(part: unknown, what: string): void {
+  if (!isFields(part)) throw new TritonError('INTERNAL', `${what} gave ${describeValue(part)} for a tool call`);
+  const { arguments: given } = part;
+  // JSON of a promise is that of an empty object.
+  if (given === undefined || typeof given === 'string' || tagOf(given) === 'Object') return;
+  throw new TritonError('INTERNAL', `${what} gave ${describeValue(given)} for the arguments of a tool call`);
 }
 
 function argumentsOf({ arguments: given }: ToolCallPart, none: string): string {

@@ -3,7 +3,7 @@
 import { sample } from '../callables/sample.js';
 import { describeValue } from '../checks/check.js';
 import { TritonError } from '../errors.js';
-import type { Awaitable } from '../model/awaitable.js';
+import { type Awaitable, disownPromises } from '../model/awaitable.js';
 import type { InferenceContext, InferFunc, ModelSpec } from '../model/callable.js';
 import type { ModelConfig } from '../model/model-config.js';
 import { TRANSCRIPTION_INPUTS, TRANSCRIPTION_OUTPUTS } from '../model/openai.js';
@@ -101,6 +101,7 @@ function transcriptionRequest(audio: Uint8Array, json: string | undefined, signa
 function transcriptOf(given: unknown, what: string): Transcript {
   if (typeof given === 'string') return { text: given };
   if (isFields(given) && typeof given['text'] === 'string') return given as unknown as Transcript;
+  disownPromises(given);
   const got = isFields(given) ? 'an object without a text' : describeValue(given);
   throw new TritonError('INTERNAL', `${what} returned ${got}, expected a text, or an object with one as 'text'`);
 }

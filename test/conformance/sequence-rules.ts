@@ -27,6 +27,8 @@ export const REFUSED: Readonly<Record<string, string>> = {
 /** What the engine does not see is in `sequence-state.test.ts`: states, rescheduling, and a refused member of an input. */
 export const BEYOND_THE_ENGINE = /^(reschedule|state|implicit)-|^direct-shapes-ragged$/;
 
+const sequenceGone = (id: number) => `sequence ${id} of model 'm' is over: the client of one of its requests is gone`;
+
 export const SEQUENCE_RULES: readonly SequenceRule[] = [
   {
     name: 'idle time counts from the last answer',
@@ -473,13 +475,28 @@ export const SEQUENCE_RULES: readonly SequenceRule[] = [
     },
   },
   {
+    name: 'a cancelled sequence says so',
+    reason:
+      'Triton fails the other requests of the sequence with an empty text. On a stream an empty error message is none, so that clients take it for an answer.',
+    cases: {
+      'cancel-direct-queued': { answers: { a3: `CANCELLED ${sequenceGone(1)} at 400` } },
+      'cancel-direct-queued-second': { answers: { a4: `CANCELLED ${sequenceGone(1)} at 500` } },
+      'cancel-direct-first-queued': { answers: { a2: `CANCELLED ${sequenceGone(1)} at 400` } },
+      'cancel-oldest-queued': { answers: { a3: `CANCELLED ${sequenceGone(1)} at 400` } },
+      'cancel-oldest-queued-second': { answers: { a4: `CANCELLED ${sequenceGone(1)} at 500` } },
+      'cancel-oldest-first-queued': { answers: { a2: `CANCELLED ${sequenceGone(1)} at 400` } },
+      'cancel-direct-backlog-second': { answers: { b1: `CANCELLED ${sequenceGone(2)} at 600` } },
+      'cancel-oldest-backlog': { answers: { b2: `CANCELLED ${sequenceGone(2)} at 600` } },
+    },
+  },
+  {
     name: 'a client whose HTTP connection ends has cancelled',
     reason: 'Triton does not notice that an HTTP client is gone.',
     cases: {
       'cancel-direct-http-queued': {
         executions: ['a1 SR 1 0-400'],
         answers: {
-          a3: 'CANCELLED at 400',
+          a3: `CANCELLED ${sequenceGone(1)} at 400`,
           a4: "INVALID_ARG inference request for sequence 1 to model 'm' must specify the START flag on the first request of the sequence at 800",
         },
         counts: {

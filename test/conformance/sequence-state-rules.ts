@@ -27,6 +27,18 @@ export const STATE_RULES: readonly StateRule[] = [
     cases: { 'implicit-error-answer': { a3: { y: 6, state: { st_in: 3 } } } },
   },
   {
+    name: 'the next state is what the callable gives',
+    reason:
+      'Where the configuration gives the input and the output of a state one buffer, a model of Triton may write to it. Such a state would change also with a request that fails.',
+    cases: {
+      'implicit-same-buffer-no-update': {
+        a3: { y: 6, state: { st_in: 3 } },
+        a4: { y: 9, state: { st_in: 6 } },
+        a5: { y: 9, state: { st_in: 6 } },
+      },
+    },
+  },
+  {
     name: 'a state belongs to the output that the configuration names',
     reason: 'Triton pairs inputs and outputs in the order of their names.',
     cases: {

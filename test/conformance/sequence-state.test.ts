@@ -45,7 +45,7 @@ function answerTo({ inputs, sequence }, batched, { states, writes }, reschedule)
   const info = { dtype: 'string', data: [JSON.stringify(seen)], shape };
   const outputs = { y: { dtype: 'int32', data: Int32Array.of(writes ? first : sum), shape }, info };
   if (!writes) return outputs;
-  // Without an own output, the recorded model wrote to the buffer that it has in common with the input.
+  // The recorded model wrote to the buffer that its output has in common with the input.
   if (job.keep) inputs[last.name].data.fill(first);
   if (job.fails) throw new Error('asked to fail');
   if (job.keep || job.nostate) return outputs;

@@ -24,6 +24,7 @@ function ears(seen: Seen) {
       const { audio, prompt, language, signal } = request;
       if (prompt === 'fail') throw new TritonError('INVALID_ARG', 'no such language');
       if (prompt === 'nothing') return undefined as never;
+      if (prompt === 'later') return { text: Promise.reject(new Error('too late')) } as never;
       if (prompt === 'hang') {
         seen.begun.open();
         await new Promise((resolve) => signal.addEventListener('abort', resolve));
@@ -137,6 +138,7 @@ describe('a transcription that is wrong', () => {
       [{ response_format: 'srt' }, BadRequestError, 'response_format', "'response_format' must be one of json, text, verbose_json, got 'srt'"],
       [{ temperature: 2 }, BadRequestError, 'temperature', "'temperature' must be a number from 0 to 1, got '2'"],
       [{ prompt: 'fail' }, BadRequestError, null, 'no such language'],
+      [{ prompt: 'later' }, InternalServerError, null, 'an object without a text'],
       [{ prompt: 'nothing' }, InternalServerError, null, "transcribe of model 'Ears' returned undefined, expected a text, or an object with one as 'text'"],
     ] as const; // prettier-ignore
     for (const [request, kind, param, message] of cases) {

@@ -10,9 +10,10 @@ import { pathToFileURL } from 'node:url';
 import express from 'express';
 import { Hono } from 'hono';
 import OpenAI, { APIError, AuthenticationError, BadRequestError, InternalServerError, NotFoundError } from 'openai';
+import type { ChatCompletion } from 'openai/resources/chat/completions';
 import { describe, expect, it } from 'vitest';
 
-import { batch, chatModel, type ChatRequest, completionModel, type CompletionRequest, embeddingModel, instanceGroup, messageText, Triton, TritonError, type TritonConfig } from 'tstriton'; // prettier-ignore
+import { batch, chatModel, type ChatRequest, completionModel, type CompletionRequest, embeddingModel, instanceGroup, messageText, stream, Triton, TritonError, type TritonConfig } from 'tstriton'; // prettier-ignore
 import { ModelClient } from 'tstriton/client';
 
 import { repositoryAt } from '../support/repository-folder.js';
@@ -212,6 +213,72 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     expect(seen.requests.at(-1)!.messages.at(1)).toMatchObject({ role: 'assistant', tool_calls: calls });
   });
 
+  it('streams the calls of a model that writes its JSON in lines, and refuses what is no list of calls', async () => {
+    const call = { index: 0, id: 'call_1', type: 'function', function: { name: 'weather', arguments: '{}' } };
+    const text = { dtype: 'string', shape: [1] } as const;
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          modelName: 'Own',
+          openai: 'chat',
+          inputs: { messages: text },
+          outputs: { text, tool_calls: text, finish_reason: text, usage: text },
+          config: { decoupled: true, maxBatchSize: 1 },
+          inferFunc: stream(function* ({ messages }) {
+            const [{ content }] = JSON.parse(messages.data[0]!) as [{ content: string }];
+            yield { tool_calls: [[content]] } as never;
+          }),
+        }),
+      { serverThread },
+    );
+    const { completions } = clientOf(server.http).chat;
+    const ask = (content: string, isStream: boolean) => {
+      const request = { model: 'Own', messages: user(content) };
+      return isStream
+        ? completions.stream(request).finalChatCompletion()
+        : (completions.create(request) as Promise<ChatCompletion>);
+    };
+    for (const isStream of [true, false]) {
+      const { choices } = await ask(JSON.stringify([call], null, 2), isStream);
+      expect(choices[0]!.message.tool_calls).toMatchObject([{ id: 'call_1', function: call.function }]);
+      for (const wrong of ['[]}}]}\n\ndata: {"of": "others"}', '{}', '[null]', '[7]', '[{"index":-1}]', '[{"index":1e9}]'])
+        expect(await failure(ask(wrong, isStream))).toMatchObject({
+          type: 'server_error',
+          message: expect.stringContaining("the model gave 'tool_calls' that") as string,
+        });
+    }
+  }); // prettier-ignore
+
+  it('joins characters that a model of bytes cuts in pieces, as byte-level tokens do', async () => {
+    const text = { dtype: 'string', shape: [1] } as const;
+    await using server = await startServer(
+      (triton) =>
+        triton.bind({
+          modelName: 'Bytes',
+          openai: 'chat',
+          inputs: { messages: text },
+          outputs: { text: { dtype: 'bytes', shape: [1] }, finish_reason: text, usage: text },
+          config: { decoupled: true, maxBatchSize: 1 },
+          inferFunc: stream(function* ({ messages }) {
+            const [{ content }] = JSON.parse(messages.data[0]!) as [{ content: string }];
+            for (const byte of Buffer.from(content, 'hex')) yield { text: [[Uint8Array.of(byte)]] } as never;
+          }),
+        }),
+      { serverThread },
+    );
+    const { completions } = clientOf(server.http).chat;
+    const hex = Buffer.from('aé😀b€').toString('hex');
+    const whole = await completions.create({ model: 'Bytes', messages: user(hex), n: 2 });
+    expect(whole.choices.map(({ message }) => message.content)).toEqual(['aé😀b€', 'aé😀b€']);
+    const pieces: string[] = [];
+    for await (const { choices } of await completions.create({ model: 'Bytes', messages: user(`${hex}f09f`), stream: true }))
+      pieces.push(choices[0]!.delta.content ?? '');
+    expect(pieces.filter((piece) => piece !== '')).toEqual(['a', 'é', '😀', 'b', '€', '\ufffd']);
+    // What is no UTF-8 holds nothing back.
+    const wrong = await completions.create({ model: 'Bytes', messages: user('c361ff80'), n: 1 });
+    expect(wrong.choices[0]!.message.content).toBe('\ufffda\ufffd\ufffd');
+  }); // prettier-ignore
+
   it('ends an answer before a stop sequence and after the most tokens', async () => {
     await using server = await serve();
     const { completions } = clientOf(server.http).chat;
@@ -282,6 +349,28 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
       status: 400,
       message: expect.stringContaining('bad text') as string,
     });
+  });
+
+  it('refuses what a function for embeddings has not awaited, and numbers of tokens that are none', async () => {
+    const late = () => Promise.reject(new Error('too late'));
+    const counts: Readonly<Record<string, unknown>> = { half: 0.5, negative: -1, none: NaN, text: '7' };
+    await using server = await startServer((triton) => {
+      triton.bind(embeddingModel({ modelName: 'List', embed: (texts) => texts.map(late) as never }));
+      triton.bind(embeddingModel({ modelName: 'Element', embed: (texts) => texts.map(() => [late()]) as never }));
+      const embed = (texts: readonly string[]) => texts.map(() => [1]);
+      triton.bind(embeddingModel({ modelName: 'Late', embed, countTokens: late as never }));
+      triton.bind(embeddingModel({ modelName: 'Odd', embed, countTokens: (text) => counts[text] as number }));
+    });
+    const { embeddings } = clientOf(server.http);
+    const messageOf = async (model: string, input: string) =>
+      ((await failure(embeddings.create({ model, input }))) as Error).message;
+    expect(await messageOf('List', 'x')).toContain("embed of model 'List' returned a Promise for text 0");
+    expect(await messageOf('Element', 'x')).toContain('a list with a Promise at index 0');
+    const expected = 'expected a whole number';
+    expect(await messageOf('Late', 'x')).toContain(`countTokens of model 'Late' returned a Promise, ${expected}`);
+    for (const [input, got] of Object.entries({ half: 0.5, negative: -1, none: NaN, text: 'a string' })) {
+      expect(await messageOf('Odd', input)).toContain(`countTokens of model 'Odd' returned ${got}, ${expected}`);
+    }
   });
 
   it('answers in JSON that every parser reads, whatever numbers an embedding has', async () => {
@@ -417,6 +506,21 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     expect(error).toBeInstanceOf(APIError);
     expect(error).toMatchObject({ type: 'server_error', message: 'no failing' });
     expect(text).toBe('one two ');
+  });
+
+  it('gives the status of an error also where the answer would begin with the prompt', async () => {
+    const complete = ({ prompt }: CompletionRequest) => {
+      if (prompt === 'no') throw new TritonError('UNAVAILABLE', 'not now');
+      return prompt === 'nothing' ? [] : ['!'];
+    };
+    await using server = await startServer((triton) => triton.bind(completionModel({ modelName: 'Echo', complete })));
+    const { completions } = clientOf(server.http);
+    const request = { model: 'Echo', echo: true, stream: true } as const;
+    expect(await failure(completions.create({ ...request, prompt: 'no' }))).toMatchObject({ status: 503 });
+    const texts = ['', ''];
+    for await (const { choices } of await completions.create({ ...request, prompt: ['yes', 'nothing'] }))
+      for (const { index, text } of choices) texts[index] += text;
+    expect(texts).toEqual(['yes!', 'nothing']);
   });
 
   it('refuses what does not fit in the queue, and answers that grow beyond the memory', async () => {

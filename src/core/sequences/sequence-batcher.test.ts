@@ -300,7 +300,7 @@ describe('SequenceBatcher', () => {
       batcher.cancel(b);
       expect(run(instance, 2)).toEqual([c]);
       expect(over).toEqual(['1 cancelled', '2 cancelled']);
-      expect(failed).toEqual([' ']);
+      expect(failed).toEqual([" sequence 2 of model 'm' is over: the client of one of its requests is gone"]);
     });
 
     it('holds a request up without holding the others, and fails it with them', () => {

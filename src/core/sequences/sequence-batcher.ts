@@ -106,7 +106,7 @@ export class SequenceBatcher {
 
   /** What an instance that has room should do. */
   next(instance: InstanceSequences, now: number): SequenceDecision {
-    for (const sequence of instance.takeCancelled()) this.#end(sequence, 'cancelled', CANCELLED);
+    for (const sequence of instance.takeCancelled()) this.#cancel(sequence);
     this.#fill(now);
     const decision = instance.next(now);
     // What END gave away may be taken at once.
@@ -141,7 +141,7 @@ export class SequenceBatcher {
     if (sequence.isOver) {
       if (!request.decided) this.#options.onFailed(request, { error: this.#overTooSoon(sequence), reason: 'OTHER' });
     } else if (request.decided) {
-      this.#end(sequence, 'cancelled', CANCELLED);
+      this.#cancel(sequence);
     } else {
       sequence.resume(request);
       if (!isHeld) sequence.instance?.offer(sequence, now);
@@ -295,7 +295,7 @@ export class SequenceBatcher {
       const instance = this.#lowestFree();
       if (instance === undefined) return;
       if (first.isCancelled) {
-        this.#end(first, 'cancelled', CANCELLED);
+        this.#cancel(first);
         continue;
       }
       this.#leaveBacklog(first);
@@ -328,6 +328,12 @@ export class SequenceBatcher {
     this.#idle.remove(sequence);
   }
 
+  /** A client of a sequence is gone. Others may wait for their answers: without a text a stream would not tell them of an error. */
+  #cancel(sequence: LiveSequence): void {
+    const message = `sequence ${sequence.id} of model '${this.#options.modelName}' is over: the client of one of its requests is gone`;
+    this.#end(sequence, 'cancelled', { error: new TritonError('CANCELLED', message), reason: 'CANCELED' });
+  }
+
   /** A sequence is over. Its waiting requests fail. */
   #end(sequence: LiveSequence, how: SequenceEnd, failure?: SequenceFailure): void {
     if (sequence.isOver) return;
@@ -348,7 +354,6 @@ function hasId(sequence: RequestSequence | undefined): sequence is RequestSequen
   return sequence !== undefined && sequence.id !== 0 && sequence.id !== '';
 }
 
-const CANCELLED: SequenceFailure = { error: new TritonError('CANCELLED', ''), reason: 'CANCELED' };
 const TIMED_OUT: SequenceFailure = {
   error: new TritonError('UNAVAILABLE', 'timeout of the corresponding sequence has been expired'),
   reason: 'REJECTED',

@@ -137,10 +137,12 @@ export class FetchExchange extends MountedExchange {
   }
 
   #hungUp(): void {
+    const reason: unknown =
+      this.#request.signal.reason ?? new TritonError('CANCELLED', 'the client left before its request had come');
     this.lost();
-    this.#reject(
-      this.#request.signal.reason ?? new TritonError('CANCELLED', 'the client left before its request had come'),
-    );
+    // A program may read on, but nothing comes. Servers cancel the stream in this turn, and would log the error.
+    setImmediate(() => this.#controller?.error(reason));
+    this.#reject(reason);
   }
 }
 

@@ -82,6 +82,20 @@ describe('a mounted stream', () => {
     await exchange.answer;
   });
 
+  it('of a Response ends with the reason of the client that leaves, also for a read that waits', async () => {
+    const asked = new AbortController();
+    const request = new Request('http://h/v2/models/m/generate_stream', { signal: asked.signal });
+    const exchange = new FetchExchange(request, '/v2/models/m/generate_stream', surroundings(24), () => undefined);
+    exchange.begin(200, []);
+    const reader = (await exchange.answer).body!.getReader();
+    const waiting = reader.read();
+    const reason = new Error('left');
+    asked.abort(reason);
+    void exchange.send(text('too late'));
+    exchange.end();
+    await expect(waiting).rejects.toBe(reason);
+  });
+
   it('of a Response stands still only while parts of it are not read', async () => {
     const asked = new Request('http://h/v2/models/m/generate_stream');
     const exchange = new FetchExchange(asked, '/v2/models/m/generate_stream', surroundings(24), () => undefined);

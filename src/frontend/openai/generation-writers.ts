@@ -4,7 +4,7 @@ import { TritonError } from '../../errors.js';
 import type { HttpExchange } from '../../http1/http-exchange.js';
 import { answerJson } from '../http/answers.js';
 import type { GenerationEndpoint, GenerationRequest } from './decode-generation.js';
-import { type GenerationWriter, parsedOutput } from './generation.js';
+import { type GenerationWriter, parsedToolCalls } from './generation.js';
 import { type AnswerHead, answerHead, type ChoiceText, DONE, EventText, type ToolCall, type Usage, wholeAnswer } from './generation-json.js'; // prettier-ignore
 import { answerOpenAiError, errorMembers } from './openai-errors.js';
 
@@ -14,8 +14,19 @@ export function generationWriter(
   exchange: HttpExchange,
 ): GenerationWriter {
   const head = answerHead(endpoint, request.model);
-  if (!request.isStream) return new WholeWriter(endpoint, head, { exchange, count: request.choices.length });
+  if (!request.isStream) {
+    return new WholeWriter(endpoint, head, {
+      exchange,
+      count: request.choices.length,
+      held: heldFor(request, exchange),
+    });
+  }
   return new EventWriter(new EventText(endpoint, head, request.includesUsage), request.includesUsage, exchange);
+}
+
+/** The bytes that the inputs of all choices take. */
+export function heldFor({ inputBytes }: GenerationRequest, exchange: HttpExchange): number {
+  return Math.max(inputBytes, exchange.request.bodyLength ?? 0);
 }
 
 /** Proxies must not collect the events. */
@@ -45,7 +56,9 @@ class EventWriter implements GenerationWriter {
   }
 
   toolCalls(choice: number, calls: string): void | Promise<void> {
-    return this.#send(this.#role(choice) + this.#events.toolCalls(choice, calls));
+    // The model's own JSON may have lines, which would end the event.
+    const json = JSON.stringify(parsedToolCalls(calls));
+    return this.#send(this.#role(choice) + this.#events.toolCalls(choice, json));
   }
 
   finish(choice: number, reason: string): void {
@@ -84,17 +97,20 @@ class WholeWriter implements GenerationWriter {
   readonly #texts: string[];
   readonly #calls: ToolCall[][];
   readonly #reasons: string[] = [];
+  /** What is counted without the answer. */
+  readonly #held: number;
   #characters = 0;
   #counted = 0;
 
   constructor(
     endpoint: GenerationEndpoint,
     head: AnswerHead,
-    { exchange, count }: { readonly exchange: HttpExchange; readonly count: number },
+    { exchange, count, held }: { readonly exchange: HttpExchange; readonly count: number; readonly held: number },
   ) {
     this.#endpoint = endpoint;
     this.#head = head;
     this.#exchange = exchange;
+    this.#held = held;
     this.#texts = Array.from({ length: count }, () => '');
     this.#calls = this.#texts.map(() => []);
   }
@@ -107,9 +123,7 @@ class WholeWriter implements GenerationWriter {
   toolCalls(choice: number, json: string): void {
     this.#hold(json.length);
     const calls = this.#calls[choice]!;
-    const deltas = parsedOutput('tool_calls', json);
-    if (!Array.isArray(deltas)) throw new TritonError('INTERNAL', "the model gave 'tool_calls' that is not a list");
-    for (const { index, id, type, function: part } of deltas as readonly (ToolCall & { readonly index?: number })[]) {
+    for (const { index, id, type, function: part } of parsedToolCalls(json)) {
       const call = (calls[index ?? calls.length] ??= { function: { arguments: '' } });
       if (id !== undefined) call.id = id;
       if (type !== undefined) call.type = type;
@@ -138,7 +152,7 @@ class WholeWriter implements GenerationWriter {
     this.#characters += characters;
     if (this.#characters - this.#counted < COUNTED_CHARACTERS) return;
     this.#counted = this.#characters;
-    if (!this.#exchange.hold(2 * this.#characters)) {
+    if (!this.#exchange.hold(this.#held + 2 * this.#characters)) {
       throw new TritonError(
         'UNAVAILABLE',
         'the server has no room for the rest of the answer: try again later, or stream it',

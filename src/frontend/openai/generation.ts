@@ -1,12 +1,14 @@
 // One request for text under way: a choice for each answer that it asks for, and the writer of all of them.
 
+import { StringDecoder } from 'node:string_decoder';
+
 import type { ResponseSink } from '../../core/response-sink.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import type { Stages } from '../inference.js';
 import type { GenerationRequest } from './decode-generation.js';
-import type { Usage } from './generation-json.js';
-import { type OpenAiRun, startOpenAi, textOutput } from './openai-inference.js';
+import type { ToolCall, Usage } from './generation-json.js';
+import { type OpenAiRun, startOpenAi, textBytes, textOutput } from './openai-inference.js';
 
 /** Takes what the models give for the choices of one request. A promise: the reader is slow. */
 export interface GenerationWriter {
@@ -25,6 +27,8 @@ export class Generation {
   readonly #run: Omit<OpenAiRun, 'sink'>;
   readonly #writer: GenerationWriter;
   readonly #running: Stages[] = [];
+  readonly #isEchoed = new Set<number>();
+  readonly #decoders: (StringDecoder | undefined)[] = [];
   readonly #usages: (Usage | undefined)[] = [];
   #open: number;
   #isOver = false;
@@ -37,9 +41,8 @@ export class Generation {
   }
 
   start(): void {
-    this.#request.choices.forEach(({ inputs, echo }, index) => {
+    this.#request.choices.forEach(({ inputs }, index) => {
       if (this.#isOver) return;
-      if (echo !== '') void this.#writer.text(index, echo);
       this.#running.push(startOpenAi(inputs, { ...this.#run, sink: new ChoiceSink(this, index) }));
     });
     // A choice may have failed at once.
@@ -56,8 +59,9 @@ export class Generation {
 
   respond(index: number, { outputs }: ModelInferResponse): void | Promise<void> {
     if (this.#isOver) return undefined;
-    const text = textOutput(outputs, 'text');
-    const room = text === undefined || text === '' ? undefined : this.#writer.text(index, text);
+    const bytes = textBytes(outputs, 'text');
+    const text = this.#echo(index) + (bytes === undefined ? '' : this.#decoderOf(index).write(bytes));
+    const room = text === '' ? undefined : this.#writer.text(index, text);
     const calls = textOutput(outputs, 'tool_calls');
     if (calls === undefined) return room;
     return this.#writer.toolCalls(index, calls) ?? room;
@@ -65,6 +69,8 @@ export class Generation {
 
   finish(index: number, reason: string, usage: string | undefined): void {
     if (this.#isOver) return;
+    const rest = this.#echo(index) + (this.#decoders[index]?.end() ?? '');
+    if (rest !== '') void this.#writer.text(index, rest);
     this.#writer.finish(index, reason);
     this.#usages[index] = usageOf(usage);
     if (--this.#open > 0) return;
@@ -77,6 +83,18 @@ export class Generation {
     this.#isOver = true;
     this.#writer.fail(error, refused);
     this.#cancelRest();
+  }
+
+  /** The text that an answer begins with, once: a failure before the model has answered still decides the status. */
+  #echo(index: number): string {
+    if (this.#isEchoed.has(index)) return '';
+    this.#isEchoed.add(index);
+    return this.#request.choices[index]!.echo;
+  }
+
+  /** Holds the first bytes of a character back until the others come. */
+  #decoderOf(index: number): StringDecoder {
+    return (this.#decoders[index] ??= new StringDecoder('utf8'));
   }
 
   #cancelRest(): void {
@@ -138,6 +156,26 @@ function usageOf(json: string | undefined): Usage | undefined {
   const count = (name: keyof Usage) => (Number.isSafeInteger(given?.[name]) ? (given![name] as number) : 0);
   const [prompt_tokens, completion_tokens] = [count('prompt_tokens'), count('completion_tokens')];
   return { prompt_tokens, completion_tokens, total_tokens: prompt_tokens + completion_tokens };
+}
+
+/** A call of a tool or a piece of one, in the form of a streamed answer. */
+export interface ToolCallDelta extends Partial<ToolCall> {
+  readonly index?: number;
+}
+
+/** The most calls of tools in one answer. */
+const MOST_TOOL_CALLS = 1024;
+
+/** Throws INTERNAL when a model gave anything but a JSON list of calls, each with a place among so many. */
+export function parsedToolCalls(json: string): readonly ToolCallDelta[] {
+  const given = parsedOutput('tool_calls', json);
+  const isCall = (call: Partial<Record<keyof ToolCallDelta, unknown>> | null) => {
+    if (typeof call !== 'object' || call === null) return false;
+    const { index = 0 } = call;
+    return Number.isInteger(index) && (index as number) >= 0 && (index as number) < MOST_TOOL_CALLS;
+  };
+  if (Array.isArray(given) && given.every(isCall)) return given as readonly ToolCallDelta[];
+  throw new TritonError('INTERNAL', "the model gave 'tool_calls' that is not a list of calls");
 }
 
 /** Throws INTERNAL when a model gave something else than JSON. */

@@ -108,6 +108,11 @@ function* textTensor(
 
 /** The text of an output; undefined when the model gave none. Throws INVALID_ARG for an output of several texts. */
 export function textOutput(outputs: readonly InferTensor[], name: string): string | undefined {
+  return textBytes(outputs, name)?.toString('utf8');
+}
+
+/** The same as UTF-8. A model of bytes may give a character in pieces. */
+export function textBytes(outputs: readonly InferTensor[], name: string): Buffer | undefined {
   for (let i = 0; i < outputs.length; i++) {
     const { name: given, bytes } = outputs[i]!;
     if (given !== name) continue;
@@ -115,7 +120,7 @@ export function textOutput(outputs: readonly InferTensor[], name: string): strin
     if (view.length < 4 || view.readUInt32LE(0) + 4 !== view.length) {
       throw invalidArg(`the model gave several texts as '${name}', expected one`);
     }
-    return view.toString('utf8', 4);
+    return view.subarray(4);
   }
   return undefined;
 }

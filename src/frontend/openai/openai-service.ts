@@ -16,7 +16,7 @@ import { type ServedCore, whenHere } from '../served-core.js';
 import { decodeGeneration, type GenerationEndpoint, type GenerationRequest } from './decode-generation.js';
 import { decodeEmbeddings, Embeddings } from './embeddings.js';
 import { Generation } from './generation.js';
-import { generationWriter } from './generation-writers.js';
+import { generationWriter, heldFor } from './generation-writers.js';
 import { answerOpenAiError, answerRefusal, FieldError } from './openai-errors.js';
 import { resolveOpenAi } from './openai-inference.js';
 import { matchOpenAiRoute, type OpenAiRoute } from './openai-routes.js';
@@ -163,14 +163,15 @@ export class OpenAiService implements FurtherPaths {
 }
 
 /** Counts the inputs of several choices, which take more memory than the body. Throws when they find no room. */
-function holdInputs(exchange: HttpExchange, { inputBytes, choices }: GenerationRequest): void {
+function holdInputs(exchange: HttpExchange, request: GenerationRequest): void {
+  const { inputBytes, choices } = request;
   const { largestBody } = exchange;
   if (choices.length === 1) return;
   if (inputBytes > largestBody) {
     const message = `the inputs of ${choices.length} answers take ${inputBytes} bytes together, at most ${largestBody} are accepted`;
     throw new FieldError('n', message);
   }
-  if (!exchange.hold(Math.max(inputBytes, exchange.request.bodyLength ?? 0))) {
+  if (!exchange.hold(heldFor(request, exchange))) {
     throw new TritonError('UNAVAILABLE', 'there is no room for the inputs of so many answers: try again later');
   }
 }

@@ -78,6 +78,11 @@ describe('an error on a stream', () => {
     expect(decode(encodeStreamError('no', { id: '', model: undefined })).inferResponse).toBeDefined();
   });
 
+  it('has a text in any case, because clients take an error without one for an answer', () => {
+    const { errorMessage } = decode(encodeStreamError('', { id: 'i', model: { name: 'm', version: '7' } }));
+    expect(errorMessage).toBe('the request failed without a message');
+  });
+
   it('has the model of one that failed, and is the last', () => {
     const text = 'long '.repeat(1000);
     const failed = { id: 'i', model: { name: 'm'.repeat(200), version: '7' } };

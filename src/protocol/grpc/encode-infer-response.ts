@@ -47,8 +47,12 @@ export interface FailedRequest {
   readonly model: { readonly name: string; readonly version: string } | undefined;
 }
 
+/** Clients take an error without a text for an answer. */
+const NO_TEXT = 'the request failed without a message';
+
 /** The failure of one request as a message of a stream. */
-export function encodeStreamError(message: string, { id, model }: FailedRequest): readonly Uint8Array[] {
+export function encodeStreamError(text: string, { id, model }: FailedRequest): readonly Uint8Array[] {
+  const message = text || NO_TEXT;
   let bound = stringBound(message) + LENGTH_BOUND + stringBound(id) + FINAL_RESPONSE_BOUND;
   if (model !== undefined) bound += stringBound(model.name) + stringBound(model.version);
   writer.begin(bound);
