@@ -1,9 +1,8 @@
 // Starts and ends the thread that watches signals for a server in the main thread.
 
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Worker } from 'node:worker_threads';
 
+import { ownFile } from '../link/own-file.js';
 import type { ServerOptions, StopTimes } from './server-options.js';
 import { secondsOf } from './signal-watch.js';
 import { startWatchingThread } from './watching-thread.js';
@@ -23,8 +22,8 @@ export class SignalWatcher {
 
   /** A bundle has no entry of the thread, so nothing is watched there. */
   constructor(times: StopTimes, { logFile, logSettings }: Pick<ServerOptions, 'logFile' | 'logSettings'>) {
-    const entry = new URL('./signal-thread.js', import.meta.url);
-    if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) return;
+    const entry = ownFile(() => new URL('./signal-thread.js', import.meta.url));
+    if (entry === undefined) return;
     const workerData: SignalThreadData = { limitSecs: secondsOf(times), logFile, logSettings };
     const worker = startWatchingThread(entry, { workerData, name: 'tstriton-signals' });
     this.watching = new Promise((resolve) => {
