@@ -1,11 +1,17 @@
 // Starts and ends the thread that watches signals for a server in the main thread.
 
-import type { Worker } from 'node:worker_threads';
+import { isMainThread, type Worker } from 'node:worker_threads';
 
 import { ownFile } from '../link/own-file.js';
 import type { ServerOptions, StopTimes } from './server-options.js';
 import { secondsOf } from './signal-watch.js';
 import { startWatchingThread } from './watching-thread.js';
+
+/**
+ * Whether Node gives this thread signals. Where it does not, nothing may watch them: that would disable their default
+ * action, and nobody would end the process.
+ */
+export const HEARS_SIGNALS: boolean = isMainThread;
 
 /** The start data of the thread. */
 export interface SignalThreadData extends Pick<ServerOptions, 'logFile' | 'logSettings'> {
