@@ -47,6 +47,7 @@ try {
     }
   }
   const destination = resolve(folder);
+  mkdirSync(destination, { recursive: true });
   console.log(join(destination, npmPack(copy, ['--pack-destination', destination]).filename));
 } finally {
   rmSync(copy, { recursive: true, force: true });

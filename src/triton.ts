@@ -155,7 +155,8 @@ export class Triton {
   /**
    * Runs until SIGINT or SIGTERM, then stops; a second signal ends the process at once, with exit code 130. A server
    * that {@link run} has started goes on. Rejects as {@link run} does, and when the server dies. After a signal the
-   * process ends soon, even when code of a model still runs.
+   * process ends soon, even when code of a model still runs. In a worker thread it hears no signals, and ends by
+   * {@link stop} alone.
    */
   serve(): Promise<void> {
     return handled(refusedStart()) ?? this.#serve();

@@ -3,8 +3,6 @@
 // is ended by force, unless it has native code. Onnxruntime, for example, takes the whole process with it when its thread
 // ends during a computation. A thread with native code ends after its computation.
 
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
@@ -18,6 +16,7 @@ import { Life } from '../lifecycle/lives.js';
 import { RestartPauses } from '../lifecycle/restart-pauses.js';
 import { runningTsx } from '../host/running-tsx.js';
 import { threadFlags } from '../host/thread-flags.js';
+import { ownFile } from './own-file.js';
 import { receiveFailure } from './sent-error.js';
 import type { ThreadCall, ThreadData, ThreadReport } from './thread-messages.js';
 
@@ -231,11 +230,11 @@ export class InstanceSupervisor {
 }
 
 function threadEntry(): URL {
-  const entry = new URL('./instance-thread.js', import.meta.url);
-  if (entry.protocol === 'file:' && existsSync(fileURLToPath(entry))) return entry;
+  const entry = ownFile(() => new URL('./instance-thread.js', import.meta.url));
+  if (entry !== undefined) return entry;
   throw new TritonError(
     'UNSUPPORTED',
-    `the entry of instance threads was not found at ${entry.href}, as happens in a bundle`,
+    'the entry of instance threads was not found, as happens in a bundle: keep tstriton out of the bundle',
   );
 }
 

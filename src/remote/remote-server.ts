@@ -28,7 +28,7 @@ export interface RemoteServerOptions extends LinkThreadData {
 }
 
 const LINK_THREAD: ThreadEntry = {
-  url: new URL('./link-thread.js', import.meta.url),
+  url: () => new URL('./link-thread.js', import.meta.url),
   name: 'tstriton-link',
   called: "the link's thread",
   advice: '',

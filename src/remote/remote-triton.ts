@@ -15,6 +15,7 @@ import { ModelBinding } from '../server/model-binding.js';
 import { ModelBindings } from '../server/model-bindings.js';
 import type { ServerHandle } from '../server/server-handle.js';
 import type { StopTimes } from '../server/server-options.js';
+import { HEARS_SIGNALS } from '../server/signal-watcher.js';
 import { LONGEST_SOCKET_PATH } from '../sockets/unix-socket.js';
 import type { JoinOptions } from './joined-tritonserver.js';
 import type { LinkTarget } from './link-connection.js';
@@ -207,7 +208,7 @@ export class RemoteTriton {
       } catch (error) {
         if (!isStopping) throw error;
       }
-      await this.#server?.watchSignals(this.#times);
+      if (HEARS_SIGNALS) await this.#server?.watchSignals(this.#times);
       await this.#ending?.promise;
       await this.#stopping;
     } finally {

@@ -15,6 +15,7 @@ import type { ModelBindings } from './model-bindings.js';
 import type { PolledFolders } from './polled-folders.js';
 import type { LocalServer, ServerHandle, ServerServices } from './server-handle.js';
 import { NO_PORTS, withoutPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
+import { HEARS_SIGNALS } from './signal-watcher.js';
 import { watchStandardOutput } from './standard-output.js';
 import { ThreadServer } from './thread-server.js';
 
@@ -173,7 +174,7 @@ export class ServerLife {
       const { signal } = this.#interruption;
       try {
         await running;
-        await this.#server?.watchSignals(this.#stopTimes);
+        if (HEARS_SIGNALS) await this.#server?.watchSignals(this.#stopTimes);
       } catch (error) {
         if (error !== signal.reason) throw error;
       }
@@ -270,7 +271,7 @@ export class ServerLife {
       const server = await open(tracing);
       this.#server = server;
       this.#leaveOutput = watchStandardOutput(server.logger);
-      const watching = this.#awaited ? server.watchSignals(this.#stopTimes) : undefined;
+      const watching = this.#awaited && HEARS_SIGNALS ? server.watchSignals(this.#stopTimes) : undefined;
       for (const warning of this.#read.warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
       await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);

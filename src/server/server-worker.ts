@@ -1,8 +1,6 @@
 // Manages one life of the server's thread from the user's thread: it makes calls by number, and fails them when the
 // thread dies.
 
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
 import type { Transferable, Worker } from 'node:worker_threads';
 
 import { TritonError } from '../errors.js';
@@ -15,6 +13,7 @@ import type {
   LogNotice,
   ServerMessage,
 } from './control-messages.js';
+import { ownFile } from '../link/own-file.js';
 import { PendingReplies } from './pending-replies.js';
 import { startWatchingThread } from './watching-thread.js';
 
@@ -27,8 +26,8 @@ export interface ServerWorkerListeners {
 
 /** The code of a thread that takes control calls. */
 export interface ThreadEntry {
-  /** Its compiled module. */
-  readonly url: URL;
+  /** Makes the URL of its compiled module: see `ownFile`. */
+  readonly url: () => URL;
   /** The thread's name for Node. */
   readonly name: string;
   /** Its name in messages. */
@@ -39,10 +38,10 @@ export interface ThreadEntry {
 
 const SERVER_THREAD: ThreadEntry = {
   // What the build makes of server-thread.ts.
-  url: new URL('./server-thread.cjs', import.meta.url),
+  url: () => new URL('./server-thread.cjs', import.meta.url),
   name: 'tstriton-server',
   called: "the server's thread",
-  advice: '; set serverThread: false to run the server in this thread',
+  advice: ', or set serverThread: false to run the server in this thread',
 };
 
 export class ServerWorker {
@@ -133,7 +132,8 @@ export class ServerWorker {
 }
 
 function found({ url, called, advice }: ThreadEntry): URL {
-  if (url.protocol === 'file:' && existsSync(fileURLToPath(url))) return url;
-  const message = `the entry of ${called} was not found at ${url.href}, as happens in a bundle${advice}`;
+  const entry = ownFile(url);
+  if (entry !== undefined) return entry;
+  const message = `the entry of ${called} was not found, as happens in a bundle: keep tstriton out of the bundle${advice}`;
   throw new TritonError('UNSUPPORTED', message);
 }

@@ -1,12 +1,17 @@
 // Starts and ends the thread that watches signals for a server in the main thread.
 
-import { existsSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import type { Worker } from 'node:worker_threads';
+import { isMainThread, type Worker } from 'node:worker_threads';
 
+import { ownFile } from '../link/own-file.js';
 import type { ServerOptions, StopTimes } from './server-options.js';
 import { secondsOf } from './signal-watch.js';
 import { startWatchingThread } from './watching-thread.js';
+
+/**
+ * Whether Node gives this thread signals. Where it does not, nothing may watch them: that would disable their default
+ * action, and nobody would end the process.
+ */
+export const HEARS_SIGNALS: boolean = isMainThread;
 
 /** The start data of the thread. */
 export interface SignalThreadData extends Pick<ServerOptions, 'logFile' | 'logSettings'> {
@@ -23,8 +28,8 @@ export class SignalWatcher {
 
   /** A bundle has no entry of the thread, so nothing is watched there. */
   constructor(times: StopTimes, { logFile, logSettings }: Pick<ServerOptions, 'logFile' | 'logSettings'>) {
-    const entry = new URL('./signal-thread.js', import.meta.url);
-    if (entry.protocol !== 'file:' || !existsSync(fileURLToPath(entry))) return;
+    const entry = ownFile(() => new URL('./signal-thread.js', import.meta.url));
+    if (entry === undefined) return;
     const workerData: SignalThreadData = { limitSecs: secondsOf(times), logFile, logSettings };
     const worker = startWatchingThread(entry, { workerData, name: 'tstriton-signals' });
     this.watching = new Promise((resolve) => {

@@ -218,6 +218,12 @@ describe.each([{ serverThread: true }, { serverThread: false }])('plain JSON wit
     }
   });
 
+  it('asks a proxy to pass on each answer of a stream as it comes', async () => {
+    await using server = await startServer(bindModels, mode);
+    const response = await fetch(`${server.http}/count`, { method: 'POST', body: '{"to":1}' });
+    expect([response.headers.get('x-accel-buffering'), await response.text()]).toEqual(['no', 'data: {"i":0}\n\n']);
+  });
+
   it('streams the answers of a decoupled model as events or as lines', async () => {
     await using server = await startServer(bindModels, mode);
     const url = `${server.http}/count`;

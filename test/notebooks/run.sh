@@ -14,7 +14,7 @@ if [ ! -e "$environment/complete" ]; then
   npm install --prefix "$environment" tslab@1.0.22
   python3 -m venv "$environment/python"
   "$environment/python/bin/pip" install --quiet --disable-pip-version-check nbclient==0.11.0 nbformat==5.11.1
-  # `tslab install` writes the same, where all of Jupyter is installed.
+  # `tslab install --binary` writes the same, where all of Jupyter is installed.
   printf '{ "argv": ["%s", "kernel", "--config-path", "{connection_file}"], "display_name": "TypeScript", "language": "typescript" }' \
     "$environment/node_modules/.bin/tslab" > "$environment/kernels/tslab/kernel.json"
   touch "$environment/complete"

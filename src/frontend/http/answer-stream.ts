@@ -12,6 +12,9 @@ import { Stages } from '../inference.js';
 import { PacedAnswers } from '../paced-answers.js';
 import { answerError } from './answers.js';
 
+/** Keeps a proxy such as nginx from collecting the answers. Triton's own endpoints do not send it. */
+export const UNBUFFERED = ['X-Accel-Buffering', 'no'] as const;
+
 /** How the answers are written. */
 export interface StreamFormat {
   readonly contentType: string;

@@ -25,7 +25,7 @@ import { type BodyType, bodyType } from '../../protocol/plain-json/media-type.js
 import type { RequestForm } from '../../protocol/request-form.js';
 import { completeRequest, readBody, type RequestRules } from '../complete-request.js';
 import { type AnswerWriter, Inference } from '../inference.js';
-import { AnswerStream, type StreamFormat } from './answer-stream.js';
+import { AnswerStream, type StreamFormat, UNBUFFERED } from './answer-stream.js';
 import { answerError, answerJsonParts } from './answers.js';
 import { compressAnswer, inflateRequest } from './coded-bodies.js';
 import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
@@ -94,6 +94,7 @@ const LINES: StreamFormat = formatOf('application/x-ndjson', LINE);
 function formatOf(contentType: string, framing: Framing): StreamFormat {
   return {
     contentType,
+    headers: () => UNBUFFERED,
     encode: (response, config) => encodePlainResponse(response, config, framing),
     encodeError: (error) => encodePlainError(error, framing),
     failsAsJson: true,

@@ -2,6 +2,7 @@
 
 import { TritonError } from '../../errors.js';
 import type { HttpExchange } from '../../http1/http-exchange.js';
+import { UNBUFFERED } from '../http/answer-stream.js';
 import { answerJson } from '../http/answers.js';
 import type { GenerationEndpoint, GenerationRequest } from './decode-generation.js';
 import { type GenerationWriter, parsedToolCalls } from './generation.js';
@@ -30,14 +31,7 @@ export function heldFor({ inputBytes }: GenerationRequest, exchange: HttpExchang
 }
 
 /** Proxies must not collect the events. */
-const EVENT_HEADERS = [
-  'Content-Type',
-  'text/event-stream; charset=utf-8',
-  'Cache-Control',
-  'no-cache',
-  'X-Accel-Buffering',
-  'no',
-];
+const EVENT_HEADERS = ['Content-Type', 'text/event-stream; charset=utf-8', 'Cache-Control', 'no-cache', ...UNBUFFERED];
 
 class EventWriter implements GenerationWriter {
   readonly #events: EventText;
