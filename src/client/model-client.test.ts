@@ -262,6 +262,11 @@ describe('ModelClient', () => {
       () => new ModelClient('grpc://h', 'M', { tls: {} }),
       'options.tls of a client needs https:// or grpcs://, got grpc://h:8001',
     ],
+    [
+      'the path of a certificate',
+      () => new ModelClient('https://h', 'M', { tls: { ca: 'ca.pem' } }),
+      "options.tls.ca must be the text of a PEM file, not its path: readFileSync(path, 'utf8')",
+    ],
   ])('refuses %s at once', (_, make, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
