@@ -7,27 +7,32 @@ import { createSecureContext } from 'node:tls';
 import { TritonError } from '../errors.js';
 import type { ClientTlsOptions } from './client-options.js';
 
-/** Throws INVALID_ARG. */
-export function checkTls({ ca, cert, key }: ClientTlsOptions): void {
-  if (ca !== undefined) check('.ca', 'certificates in PEM form', () => new X509Certificate(ca));
+/** Throws INVALID_ARG. `owner`: whose options they are. */
+export function checkTls({ ca, cert, key }: ClientTlsOptions, owner: string): void {
+  const invalid = (option: string, expected: string, got: string, cause?: unknown): TritonError => {
+    const message = `options.tls${option} of ${owner}: expected ${expected}, got: ${got}`;
+    return new TritonError('INVALID_ARG', message, { cause });
+  };
+  const check = (option: 'ca' | 'cert' | 'key', given: unknown, expected: string, parse: () => unknown): void => {
+    try {
+      parse();
+    } catch (error) {
+      const got = isPath(given) ? PATH : TritonError.from(error).message;
+      throw invalid(`.${option}`, expected, got, error);
+    }
+  };
+  if (ca !== undefined) check('ca', ca, 'certificates in PEM form', () => new X509Certificate(ca));
   if ((cert === undefined) !== (key === undefined)) {
     throw invalid('', 'cert and key together', `only ${cert === undefined ? 'key' : 'cert'}`);
   }
   if (cert === undefined || key === undefined) return;
-  check('.cert', 'a certificate in PEM form', () => new X509Certificate(cert));
-  check('.key', 'an unencrypted private key in PEM form', () => createPrivateKey(key));
-  check('.key', 'the key of the certificate', () => createSecureContext({ cert, key }));
+  check('cert', cert, 'a certificate in PEM form', () => new X509Certificate(cert));
+  check('key', key, 'an unencrypted private key in PEM form', () => createPrivateKey(key));
+  check('key', key, 'the key of the certificate', () => createSecureContext({ cert, key }));
 }
 
-function check(option: string, expected: string, parse: () => unknown): void {
-  try {
-    parse();
-  } catch (error) {
-    throw invalid(option, expected, TritonError.from(error).message, error);
-  }
-}
+const PATH = "what may be its path: readFileSync(path, 'utf8') reads the file";
 
-function invalid(option: string, expected: string, got: string, cause?: unknown): TritonError {
-  const message = `options.tls${option} of a client: expected ${expected}, got: ${got}`;
-  return new TritonError('INVALID_ARG', message, { cause });
+function isPath(given: unknown): boolean {
+  return typeof given === 'string' && !given.includes('-----BEGIN');
 }

@@ -295,7 +295,7 @@ describe('ModelClient', () => {
     [
       'a file name for an authority',
       { ca: './ca.pem' },
-      'options.tls.ca of a client: expected certificates in PEM form',
+      'options.tls.ca of a client: expected certificates in PEM form, got: what may be its path: readFileSync(',
     ],
     [
       'an authority that is no text',

@@ -14,7 +14,7 @@ export function openTransport(server: ServerUrl, options: TransportOptions): Tra
   if (options.tls !== undefined && !server.tls) {
     throw new TritonError('INVALID_ARG', `options.tls of a client needs https:// or grpcs://, got ${server.address}`);
   }
-  if (options.tls !== undefined) checkTls(options.tls);
+  if (options.tls !== undefined) checkTls(options.tls, 'a client');
   if (server.protocol === 'grpc') return new GrpcTransport(server, options);
   return new HttpTransport(new Http1Wire(server, options), options);
 }

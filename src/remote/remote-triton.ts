@@ -3,6 +3,7 @@
 import { inspect, type InspectOptions } from 'node:util';
 
 import { checkMembers, expectInteger, expectObject, textOf } from '../checks/check.js';
+import { checkTls } from '../client/check-tls.js';
 import type { ClientTlsOptions } from '../client/client-options.js';
 import { parseUrl, type ServerUrl } from '../client/parse-url.js';
 import { invalidArg, TritonError } from '../errors.js';
@@ -132,6 +133,7 @@ export class RemoteTriton {
     if (tls !== undefined && !server.tls) {
       throw invalidArg(`options.tls of RemoteTriton needs grpcs://, got ${server.address}`);
     }
+    if (tls !== undefined) checkTls(tls, 'RemoteTriton');
     expectInteger(timeoutMs, 1, 2 ** 31 - 1, 'timeoutMs of RemoteTriton');
     expectInteger(exitTimeoutSecs, 0, 2_147_483, 'exitTimeoutSecs of RemoteTriton');
     this.#times = { delaySecs: 0, graceSecs: 0, timeoutSecs: exitTimeoutSecs };
