@@ -8,6 +8,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
+import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { haveAllFailed } from '../model/row-failures.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
@@ -165,7 +166,8 @@ interface Joining {
 }
 
 function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context }: Joining): Tensors {
-  const { modelConfig, requestedOutputs } = context;
+  const { modelConfig } = context;
+  const requestedOutputs = requestedByAny(context.requests, modelConfig);
   const outputs = results.map((result, index) => outputsOf(result, all[index]!));
   const failed = all.filter((group) => haveAllFailed(group.context));
   const groups = all.filter((group) => !failed.includes(group));
@@ -175,7 +177,7 @@ function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn,
   for (const { name } of modelConfig.outputs) {
     const parts = padded.flatMap((outputs) => outputs[name] ?? []);
     if (parts.length === 0) continue;
-    if (parts.length < groups.length && requestedOutputs?.includes(name) === false) continue;
+    if (parts.length < groups.length && !requestedOutputs.includes(name)) continue;
     const what = `output '${name}' of model '${modelConfig.name}'`;
     if (parts.length < groups.length) {
       throw new TritonError(
@@ -204,8 +206,9 @@ function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn,
 function outputsOf(result: unknown, { rows, context }: Group): GroupOutputs {
   const outputs: Record<string, Tensor> = {};
   if (haveAllFailed(context)) return outputs;
-  const { modelConfig } = context;
-  resolveOutputs(result, modelConfig, rows.length, context).forEach((tensor, index) => {
+  const { modelConfig, failRow } = context;
+  const requestedOutputs = requestedByAny(context.requests, modelConfig);
+  resolveOutputs(result, modelConfig, rows.length, { requestedOutputs, failRow }).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor;
   });
   return outputs;

@@ -6,6 +6,7 @@ import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
+import { requestedByAny } from '../model/requested-outputs.js';
 import { resolveOutputs } from '../model/resolve-outputs.js';
 import { haveAllFailed } from '../model/row-failures.js';
 import type { InputsOrAny, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
@@ -61,10 +62,11 @@ interface Padding {
 }
 
 function trim(result: unknown, { rows, size, context }: Padding): Tensors {
-  const { modelConfig } = context;
+  const { modelConfig, failRow } = context;
   const outputs: Record<string, Tensor> = {};
   if (haveAllFailed(context)) return outputs;
-  resolveOutputs(result, modelConfig, size, context).forEach((tensor, index) => {
+  const requestedOutputs = requestedByAny(context.requests, modelConfig);
+  resolveOutputs(result, modelConfig, size, { requestedOutputs, failRow }).forEach((tensor, index) => {
     if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor.slice(0, rows);
   });
   return outputs;

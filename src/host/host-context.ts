@@ -8,7 +8,7 @@ import type { Logger } from '../observability/logger.js';
 import type { Metrics } from '../observability/metrics.js';
 import type { CallableModels, ModelCaller } from '../model/model-calls.js';
 import type { Parameters } from '../model/parameters.js';
-import { requestedByAny } from '../model/requested-outputs.js';
+import { neededByAny } from '../model/requested-outputs.js';
 import { AbortSource } from '../lifecycle/abort-source.js';
 import type { Span } from '../observability/span.js';
 import type { TraceContext } from '../observability/traces.js';
@@ -101,7 +101,7 @@ export class HostContext implements InferenceContext {
   }
 
   get requestedOutputs(): readonly string[] {
-    return requestedByAny(this.#requests, this.modelConfig);
+    return neededByAny(this.#requests, this.modelConfig);
   }
 
   get models(): CallableModels {

@@ -91,7 +91,7 @@ export interface ContextWith<T> {
    * })
    */
   readonly reschedule: (row?: number) => void;
-  /** Names of the outputs that any of the requests gets, in declaration order. Others may be left out. */
+  /** Names of the outputs that any of the requests gets, and of next states, in declaration order. Others may be left out. */
   readonly requestedOutputs: readonly string[];
   /** Aborts when the clients of all requests of the batch are gone. */
   readonly signal: AbortSignal;

@@ -3,7 +3,7 @@
 
 import type { ContextWith, InferenceContext, InferenceRequest, ModelSpec, RequestWith } from './callable.js';
 import type { CallableModel, CallableModels, ModelCallOptions } from './model-calls.js';
-import { requestedByAny } from './requested-outputs.js';
+import { neededByAny } from './requested-outputs.js';
 import { failRow, parametersOf, requestsByRow, reschedule } from './inference-request.js';
 import { expectIterative } from './reschedule.js';
 import { noSuchRow } from './row-failures.js';
@@ -25,7 +25,7 @@ export function withRequests<T>(context: ContextWith<unknown>, requests: readonl
   const rows = once(() => requestsByRow(own));
   return derived(context, {
     requests: () => requests,
-    requestedOutputs: () => requestedByAny(own, whole.modelConfig),
+    requestedOutputs: () => neededByAny(own, whole.modelConfig),
     requestOfRow: rows,
     rowParameters: once(() => parametersOf(rows())),
     sequences: () => rows().map(({ sequence }) => sequence),

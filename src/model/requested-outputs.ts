@@ -26,6 +26,17 @@ export function requestedByAny(requests: readonly InferenceRequest[], config: De
   return requestedNames([...new Set(requests.flatMap((request) => [...namesOf(request, config)]))], config);
 }
 
+/** The same, and the next states of sequences, which the server keeps whatever clients ask for. */
+export function neededByAny(
+  requests: readonly InferenceRequest[],
+  config: Declared & Pick<CompleteModelConfig, 'sequenceBatching'>,
+): readonly string[] {
+  const asked = requestedByAny(requests, config);
+  const states = config.sequenceBatching?.states ?? [];
+  if (states.every(({ output }) => asked.includes(output))) return asked;
+  return requestedNames([...asked, ...states.map(({ output }) => output)], config);
+}
+
 // Requests made by users' own decorators may lack the names.
 function namesOf(request: Partial<InferenceRequest>, config: Declared): readonly string[] {
   return request.requestedOutputs ?? requestedNames([], config);

@@ -63,11 +63,9 @@ export default leavingInputs(infer);
 
 async function infer(
   requests: readonly InferenceRequest[],
-  { modelConfig, requestedOutputs: requested }: InferenceContext,
+  { modelConfig, requestedOutputs: outputs }: InferenceContext,
 ): Promise<readonly Tensors[]> {
   const states = modelConfig.sequenceBatching?.states ?? [];
-  // Clients cannot ask for the next states.
-  const outputs = [...new Set([...requested, ...states.map(({ output }) => output)])];
   if (modelConfig.maxBatchSize === 0) return [await run(requests[0]!.inputs as Tensors, 1, { outputs, modelConfig })];
   const results: Record<string, Tensor>[] = requests.map(() => ({}));
   // The batcher compares what clients send. States may have grown to different sizes.
