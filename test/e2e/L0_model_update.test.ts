@@ -221,7 +221,9 @@ describe.each(THREADS)('models in folders that are polled, %o', (thread) => {
     const client = (async () => {
       while (asking) answers.push(await added(http, 'stays'));
     })();
-    const isAnsweredBy = (version: number) => expect.poll(() => answers.includes(version)).toBe(true);
+    const isAnsweredBy = async (version: number) => {
+      await expect.poll(() => answers.includes(version)).toBe(true);
+    };
     await isAnsweredBy(1);
     repository.write('comes/1/model.mjs', addingModule(5));
     repository.remove('goes');
