@@ -162,7 +162,8 @@ export abstract class GrpcExchange implements StreamUser {
   }
 
   #checkMessages(): undefined {
-    if (this.#reader?.idle === false) throw malformed('it ends inside a message');
+    if (this.#reader === undefined) throw notGrpcError(this.#head!, this.#request.address);
+    if (!this.#reader.idle) throw malformed('it ends inside a message');
   }
 }
 
