@@ -187,7 +187,7 @@ describe('a gRPC stream from a server that misbehaves', () => {
     [
       'sends what is no frame',
       ({ stream }) => (begin(stream, Buffer.from('HTTP/1.1 400')), stream.end()),
-      { code: 'INTERNAL' },
+      { code: 'INTERNAL', message: 'malformed response of the server: the prefix of a message cannot be read' },
     ],
     ['resets it', ({ stream }) => (begin(stream, message(1)), stream.close(2)), { code: 'UNAVAILABLE' }],
     [

@@ -157,12 +157,15 @@ export abstract class GrpcExchange implements StreamUser {
   /** The error if the bytes are not gRPC messages, or if a message is too large. */
   protected get failure(): TritonError | undefined {
     const failure = this.#reader?.failure;
+    // The reader's text for servers speaks of a request.
+    if (failure?.status === GRPC_STATUS.INTERNAL) return malformed('the prefix of a message cannot be read');
     if (failure?.status !== GRPC_STATUS.RESOURCE_EXHAUSTED) return failure && malformed(failure.message);
     return tooLargeError(this.#request.maxResponseBytes, this.#request.address);
   }
 
   #checkMessages(): undefined {
-    if (this.#reader?.idle === false) throw malformed('it ends inside a message');
+    if (this.#reader === undefined) throw notGrpcError(this.#head!, this.#request.address);
+    if (!this.#reader.idle) throw malformed('it ends inside a message');
   }
 }
 

@@ -9,8 +9,11 @@ import { connectionError, notTheProtocol } from '../connection-error.js';
 import { codeOfHttpStatus, refusal } from '../refusal.js';
 import { adviceOfHttpStatus, adviceOfRefusal, withRetryAdvice, type RetryAdvice } from '../retry-advice.js';
 
+/** Also with a parameter or the form of the messages, but not gRPC-Web. */
+const CONTENT_TYPE = /^application\/grpc(?![-\w])/i;
+
 export function isGrpcHead(head: HeaderList | undefined): boolean {
-  return head?.get(':status') === '200' && head.get('content-type')?.startsWith('application/grpc') === true;
+  return head?.get(':status') === '200' && CONTENT_TYPE.test(head.get('content-type') ?? '');
 }
 
 export interface FailedStatus {

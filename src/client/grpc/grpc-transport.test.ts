@@ -334,6 +334,41 @@ describe('ModelClient over gRPC', () => {
     await expect(client.inferSample({ x: X })).rejects.toMatchObject(error);
   });
 
+  it.each(['application/grpc-web+proto', 'application/json', undefined])(
+    'takes no messages of content type %s, whatever the status',
+    async (contentType) => {
+      await using server = await startGrpc(({ stream }) => {
+        const type = contentType === undefined ? {} : { 'content-type': contentType };
+        stream.respond({ ':status': 200, ...type }, { waitForTrailers: true });
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+        stream.end(Buffer.alloc(5));
+      });
+      await using client = connect(server);
+      await using streaming = new ModelClient(`grpc://${server.authority}`, { ...double, config: { decoupled: true } });
+      const error = {
+        code: 'UNKNOWN',
+        message: expect.stringContaining(
+          `HTTP status 200 and content type ${contentType ?? 'none'}, expected gRPC`,
+        ) as string,
+      };
+      await expect(client.inferSample({ x: X })).rejects.toMatchObject(error);
+      await expect(streaming.streamSample({ x: X }).next()).rejects.toMatchObject(error);
+    },
+  );
+
+  it.each(['application/grpc', 'application/grpc+proto', 'Application/gRPC;charset=utf-8'])(
+    'takes messages of content type %s',
+    async (contentType) => {
+      await using server = await startGrpc(({ stream }) => {
+        stream.respond({ ':status': 200, 'content-type': contentType }, { waitForTrailers: true });
+        stream.on('wantTrailers', () => stream.sendTrailers({ 'grpc-status': '0' }));
+        stream.end(Buffer.alloc(5));
+      });
+      await using client = connect(server);
+      await expect(client.inferSample({ x: X })).resolves.toEqual({});
+    },
+  );
+
   it.each([
     [401, 'UNAUTHENTICATED'],
     [403, 'PERMISSION_DENIED'],
@@ -493,10 +528,13 @@ describe('ModelClient over gRPC', () => {
     ['an inference', double],
     ['the question for the configuration', 'Double'],
   ])('leaves a connection on which nothing came until the deadline of %s', async (_, model) => {
-    await using server = await startTcp((socket) => void socket.resume());
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    await using server = await startTcp((socket) => {
+      socket.once('data', () => vi.advanceTimersByTime(60_000)).resume();
+    });
     await using client = new ModelClient(`grpc://${server.authority}`, model as typeof double);
     for (let call = 1; call <= 2; call++) {
-      await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toThrow('deadline of 50 ms exceeded');
+      await expect(client.inferSample({ x: X })).rejects.toThrow('deadline of 60000 ms exceeded');
       // The server may be late to see it.
       await vi.waitFor(() => expect(server.connections).toHaveLength(call));
     }

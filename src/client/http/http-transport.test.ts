@@ -211,31 +211,34 @@ describe('ModelClient over HTTP', () => {
       if (!silent) return echo(request, response);
       silent = false;
       closed.push(once(request.socket, 'close'));
-      vi.advanceTimersByTime(50);
+      vi.advanceTimersByTime(60_000);
     });
     await using client = new ModelClient(server.authority, double);
-    await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toMatchObject({
+    await expect(client.inferSample({ x: X }, { timeoutMs: 60_000 })).rejects.toMatchObject({
       code: 'DEADLINE_EXCEEDED',
-      message: `deadline of 50 ms exceeded for model 'Double' at http://${server.authority}`,
+      message: `deadline of 60000 ms exceeded for model 'Double' at http://${server.authority}`,
     });
     await closed[0];
     await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
   });
 
   it('leaves all kept connections when nothing came on one of them until the deadline', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const held: (() => void)[] = [];
     let isGone = false;
     await using server = await startHttp((request, response) => {
       // The first connections are dead now, and nobody knows.
-      if (isGone && server.connections.indexOf(request.socket) < 2) return;
+      if (isGone && server.connections.indexOf(request.socket) < 2) return void vi.advanceTimersByTime(60_000);
       held.push(() => echo(request, response));
       if (isGone || held.length === 2) for (const answer of held.splice(0)) answer();
     });
     await using client = new ModelClient(server.authority, double);
     await Promise.all([client.inferSample({ x: X }), client.inferSample({ x: X })]);
     isGone = true;
-    await expect(client.inferSample({ x: X }, { timeoutMs: 50 })).rejects.toMatchObject({ code: 'DEADLINE_EXCEEDED' });
-    await expect(client.inferSample({ x: X }, { timeoutMs: 20_000 })).resolves.toHaveProperty('y');
+    await expect(client.inferSample({ x: X }, { timeoutMs: 60_000 })).rejects.toMatchObject({
+      code: 'DEADLINE_EXCEEDED',
+    });
+    await expect(client.inferSample({ x: X })).resolves.toHaveProperty('y');
     expect(server.connections).toHaveLength(3);
   });
 

@@ -4,7 +4,7 @@ import { TritonError } from '../../errors.js';
 import { parseJson } from '../json/json-parser.js';
 import type { JsonValue } from '../json/json-value.js';
 
-/** How much of an answer that is no JSON is shown: enough to know a page, or bytes. */
+/** The error shows the beginning of the text that does not parse: enough to recognise a web page. */
 const SHOWN_BYTES = 60;
 
 /** Parses the first `length` bytes. Throws INTERNAL with the parser's text. */
