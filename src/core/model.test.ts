@@ -185,7 +185,8 @@ describe('Model with sequences of strings', () => {
     gone.cancel();
     runAll();
     expect(instance.batches).toEqual(['a']);
-    expect(answers).toEqual(['b CANCELLED', 'a ok', 'c CANCELLED']);
+    const left = "sequence 1 of model 'm' is over: the client of one of its requests is gone";
+    expect(answers).toEqual(['b CANCELLED', 'a ok', `c CANCELLED ${left}`]);
     expect([model.inflight, model.liveSequences, model.statistics.pending]).toEqual([0, 0, 0]);
   });
 

@@ -110,8 +110,12 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
     const inputs: InferTensor[] = [];
     const pace = new Pace();
     for (let i = 0; i < json.inputCount; i++) {
-      const input = this.#input(i);
-      inputs.push(input.binarySize === undefined ? yield* this.#read(i, sharedMemory, pace) : this.#takeBinary(input));
+      const input = this.#inputs === undefined ? json.input(i) : this.#inputs[i]!;
+      inputs.push(
+        input.binarySize === undefined
+          ? yield* this.#read(input, this.#data?.[i], { sharedMemory, pace })
+          : this.#takeBinary(input),
+      );
       if (pace.spend(BYTES_OF_AN_INPUT)) yield;
     }
     if (this.#binaryOffset !== body.length) {
@@ -136,10 +140,6 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
     };
   }
 
-  #input(index: number): JsonInput {
-    return this.#inputs === undefined ? this.#json.input(index) : this.#inputs[index]!;
-  }
-
   #takeBinary({ name, datatype, shape, binarySize }: JsonInput): InferTensor {
     const { body } = this.#given;
     const start = this.#binaryOffset;
@@ -158,8 +158,11 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
   }
 
   /** Reads an input whose data is in shared memory or in the JSON. */
-  *#read(index: number, sharedMemory: SharedMemoryAccess, pace: Pace): PacedWork<InferTensor> {
-    const input = this.#input(index);
+  *#read(
+    input: JsonInput,
+    data: JsonArray | undefined,
+    { sharedMemory, pace }: { readonly sharedMemory: SharedMemoryAccess; readonly pace: Pace },
+  ): PacedWork<InferTensor> {
     const { name, datatype, place } = input;
     const shape = input.shape.slice();
     if (place !== undefined) {
@@ -167,7 +170,7 @@ class JsonForm implements RequestForm<CompleteInferRequest> {
       this.#own(memory);
       return { name, datatype, shape, bytes };
     }
-    const reader = this.#dataReader(input, this.#data?.[index]);
+    const reader = this.#dataReader(input, data);
     if (reader === undefined) return { name, datatype, shape, bytes: new Uint8Array(0) };
     while (!reader.advance(PAUSE_BYTES)) yield;
     // The part that was read last counts together with the next input.

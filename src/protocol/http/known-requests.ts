@@ -36,8 +36,8 @@ interface Hole {
   /** The text between the hole before and this one. */
   readonly before: string;
   readonly opening: string;
-  /** The first such text ends the hole: as many brackets as nested data ends with. */
-  readonly closing: string;
+  /** The first such text ends the hole: as many brackets as nested data ends with. Undefined for an integer, which ends by itself. */
+  readonly closing: string | undefined;
   /** What the hole is: a part of the request, the size of an input, or the data of the input with this index. */
   readonly what: 'id' | 'parameters' | SizePlace | number;
 }
@@ -131,11 +131,17 @@ function readForm(form: Form, text: string, body: Buffer): KnownRequest | undefi
   const places: number[] = [];
   let at = 0;
   for (let i = 0; i < holes.length; i++) {
-    const hole = holes[i]!;
-    if (!text.startsWith(hole.before, at)) return undefined;
-    const start = at + hole.before.length;
-    at = endOf(hole, text, start);
-    if (at <= start) return undefined;
+    const { before, opening, closing } = holes[i]!;
+    if (!text.startsWith(before, at)) return undefined;
+    const start = at + before.length;
+    if (closing === undefined) {
+      at = endOfDigits(text, start);
+      if (at === start) return undefined;
+    } else {
+      const end = text.indexOf(closing, start + 1);
+      if (end < 0 || text[start] !== opening) return undefined;
+      at = end + closing.length;
+    }
     places.push(start, at);
   }
   if (text.slice(at) !== rest) return undefined;
@@ -147,13 +153,6 @@ function readForm(form: Form, text: string, body: Buffer): KnownRequest | undefi
     if (error instanceof TritonError) return undefined;
     throw error;
   }
-}
-
-/** Where the text in a hole ends, or `start` for a text that does not fit in it. */
-function endOf({ opening, closing, what }: Hole, text: string, start: number): number {
-  if (typeof what === 'object' && what.member === 'binarySize') return endOfDigits(text, start);
-  const end = text.indexOf(closing, start + 1);
-  return end < 0 || text[start] !== opening ? start : end + closing.length;
 }
 
 interface Places {
@@ -203,7 +202,8 @@ function formOf(text: string, json: JsonRequest, data: readonly Place[]): Form {
   return {
     holes: places.map(({ start, end, what }, i) => {
       const before = text.slice(i === 0 ? 0 : places[i - 1]!.end, start);
-      return { before, opening: text[start]!, closing: closingOf(text, start, end), what };
+      const isInteger = typeof what === 'object' && what.member === 'binarySize';
+      return { before, opening: text[start]!, closing: isInteger ? undefined : closingOf(text, start, end), what };
     }),
     rest: text.slice(places.at(-1)?.end ?? 0),
     json,
