@@ -7,6 +7,9 @@ import type { InferenceContext } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
 import type { DecoratorName } from '../model/decorated.js';
 import { nearest } from '../checks/nearest.js';
+import { requestedByAny } from '../model/requested-outputs.js';
+import { recordOf, resolveOutputs } from '../model/resolve-outputs.js';
+import { haveAllFailed } from '../model/row-failures.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import type { Tensor } from '../tensor/tensor.js';
 
@@ -36,6 +39,21 @@ export function aroundFunctionOrMethod<Options extends object>(
     ? (method: AnyMethod, decorated: ClassMethodDecoratorContext) => decorate(method, given ?? options, decorated)
     : decorate(given, options);
   return decorator as never;
+}
+
+/**
+ * The outputs of a result by name, of so many rows; none where every row has failed. Next states may be missing, because only outputs
+ * that clients ask for must be there. `config`: of a callable that sees other axes than the model has.
+ */
+export function outputsByName(
+  result: unknown,
+  rows: number,
+  context: InferenceContext,
+  config: CompleteModelConfig = context.modelConfig,
+): Record<string, Tensor> {
+  if (haveAllFailed(context)) return {};
+  const requestedOutputs = requestedByAny(context.requests, config);
+  return recordOf(resolveOutputs(result, config, rows, { requestedOutputs, failRow: context.failRow }), config);
 }
 
 /** The context that a decorated function got. Throws INVALID_ARG when there is none, as in a unit test that calls it. */

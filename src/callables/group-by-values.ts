@@ -9,7 +9,6 @@ import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
 import { requestedByAny } from '../model/requested-outputs.js';
-import { resolveOutputs } from '../model/resolve-outputs.js';
 import { haveAllFailed } from '../model/row-failures.js';
 import { asSteps, mapSteps, zipSteps } from '../model/steps.js';
 import type { InputName, InputsOrAny, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
@@ -25,6 +24,7 @@ import {
   expectInput,
   expectNames,
   type MethodDecorator,
+  outputsByName,
   type Tensors,
 } from './decorator-parts.js';
 import { rowKeys } from './row-values.js';
@@ -168,7 +168,7 @@ interface Joining {
 function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context }: Joining): Tensors {
   const { modelConfig } = context;
   const requestedOutputs = requestedByAny(context.requests, modelConfig);
-  const outputs = results.map((result, index) => outputsOf(result, all[index]!));
+  const outputs = results.map((result, index) => outputsByName(result, all[index]!.rows.length, all[index]!.context));
   const failed = all.filter((group) => haveAllFailed(group.context));
   const groups = all.filter((group) => !failed.includes(group));
   const given = outputs.filter((_, index) => groups.includes(all[index]!));
@@ -203,21 +203,10 @@ function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn,
   return joined;
 }
 
-function outputsOf(result: unknown, { rows, context }: Group): GroupOutputs {
-  const outputs: Record<string, Tensor> = {};
-  if (haveAllFailed(context)) return outputs;
-  const { modelConfig, failRow } = context;
-  const requestedOutputs = requestedByAny(context.requests, modelConfig);
-  resolveOutputs(result, modelConfig, rows.length, { requestedOutputs, failRow }).forEach((tensor, index) => {
-    if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor;
-  });
-  return outputs;
-}
-
 /** Checks the result of the user's padFn like outputs. */
 function checkPadded(padded: unknown, groups: readonly Group[]): readonly GroupOutputs[] {
   if (Array.isArray(padded) && padded.length === groups.length) {
-    return padded.map((outputs, index) => outputsOf(outputs, groups[index]!));
+    return padded.map((outputs, index) => outputsByName(outputs, groups[index]!.rows.length, groups[index]!.context));
   }
   const got = Array.isArray(padded) ? `${padded.length} records` : typeof padded;
   throw new TritonError(

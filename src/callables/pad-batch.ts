@@ -6,12 +6,8 @@ import { markDecorated } from '../model/decorated.js';
 import { withRows } from '../model/derived-context.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
-import { requestedByAny } from '../model/requested-outputs.js';
-import { resolveOutputs } from '../model/resolve-outputs.js';
-import { haveAllFailed } from '../model/row-failures.js';
 import type { InputsOrAny, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
-import type { Tensor } from '../tensor/tensor.js';
-import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
+import { type AnyMethod, type AnyTensorFunc, expectContext, outputsByName, type Tensors } from './decorator-parts.js';
 import { repeatLastRow } from './rows.js';
 
 /**
@@ -62,12 +58,6 @@ interface Padding {
 }
 
 function trim(result: unknown, { rows, size, context }: Padding): Tensors {
-  const { modelConfig, failRow } = context;
-  const outputs: Record<string, Tensor> = {};
-  if (haveAllFailed(context)) return outputs;
-  const requestedOutputs = requestedByAny(context.requests, modelConfig);
-  resolveOutputs(result, modelConfig, size, { requestedOutputs, failRow }).forEach((tensor, index) => {
-    if (tensor !== undefined) outputs[modelConfig.outputs[index]!.name] = tensor.slice(0, rows);
-  });
-  return outputs;
+  const outputs = outputsByName(result, size, context);
+  return Object.fromEntries(Object.entries(outputs).map(([name, tensor]) => [name, tensor.slice(0, rows)]));
 }

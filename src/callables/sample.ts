@@ -8,11 +8,8 @@ import { markDecorated } from '../model/decorated.js';
 import { outputsOf, withOutputs } from '../model/response-outputs.js';
 import { inFormOf } from '../model/input-list.js';
 import { finishResult } from '../model/map-outputs.js';
-import { resolveOutputs } from '../model/resolve-outputs.js';
-import { haveAllFailed } from '../model/row-failures.js';
 import type { InputsOrAny, TakenInputs, TensorSpecs, Unchecked } from '../model/tensor-spec.js';
-import type { Tensor } from '../tensor/tensor.js';
-import { type AnyMethod, type AnyTensorFunc, expectContext, type Tensors } from './decorator-parts.js';
+import { type AnyMethod, type AnyTensorFunc, expectContext, outputsByName, type Tensors } from './decorator-parts.js';
 
 /**
  * `fn` gets the tensors of one sample and returns its outputs, all of the declared shapes without a batch axis.
@@ -63,13 +60,9 @@ function withoutBatchAxis(inputs: Tensors): Tensors {
 }
 
 function withBatchAxis(result: unknown, context: InferenceContext): Tensors {
-  const { modelConfig } = context;
-  const record: Record<string, Tensor> = {};
-  if (haveAllFailed(context)) return record;
   // The outputs are resolved as if the model did not batch, because the callable sees no batch axis.
-  const outputs = resolveOutputs(result, { ...modelConfig, maxBatchSize: 0 }, 1, context);
-  outputs.forEach((tensor, index) => {
-    if (tensor !== undefined) record[modelConfig.outputs[index]!.name] = tensor.reshape([1, ...tensor.shape]);
-  });
-  return record;
+  const outputs = outputsByName(result, 1, context, { ...context.modelConfig, maxBatchSize: 0 });
+  return Object.fromEntries(
+    Object.entries(outputs).map(([name, tensor]) => [name, tensor.reshape([1, ...tensor.shape])]),
+  );
 }

@@ -1,10 +1,14 @@
 import { describe, expect, it, vi } from 'vitest';
 
 import { batch } from '../callables/batch.js';
+import { groupByValues } from '../callables/group-by-values.js';
+import { padBatch } from '../callables/pad-batch.js';
+import { sample } from '../callables/sample.js';
 import { stream } from '../callables/stream.js';
 import { completeModelConfig } from '../model/complete-model.js';
 import { HostedRequest } from '../model/inference-request.js';
 import { InferenceResponse } from '../model/inference-response.js';
+import type { ModelConfig } from '../model/model-config.js';
 import type { SequenceBatching } from '../model/sequence-batching.js';
 import { sequenceStateSource } from '../model/sequence-state-source.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -19,6 +23,16 @@ interface Row {
   readonly start?: boolean;
   readonly end?: boolean;
   readonly isOwn?: boolean;
+}
+
+/** Of a model with states that only its callable sees. */
+function statefulConfig(state: NonNullable<SequenceBatching['state']>, config: Partial<ModelConfig> = {}) {
+  const spec = { dtype: 'int32', shape: [1] } as const;
+  const tensors = { inputs: { x: spec }, outputs: { y: spec }, strict: true };
+  return completeModelConfig(
+    { modelName: 'm', ...tensors, config: { maxBatchSize: 4, sequenceBatching: { state }, ...config } },
+    1,
+  );
 }
 
 /** Runs batches on a host; `seen` has what the callable got, by inputs. */
@@ -115,18 +129,7 @@ describe('the callable of a model that batches by sequences', () => {
   });
 
   it('may write to its state, of which only what it gives is kept', () => {
-    const config = completeModelConfig(
-      {
-        modelName: 'm',
-        inputs: { x: { dtype: 'int32', shape: [1] } },
-        outputs: { y: { dtype: 'int32', shape: [1] } },
-        config: {
-          maxBatchSize: 4,
-          sequenceBatching: { state: { h: { dtype: 'int32', shape: [1] }, bytes: { dtype: 'bytes', shape: [1] } } },
-        },
-      },
-      1,
-    );
+    const config = statefulConfig({ h: { dtype: 'int32', shape: [1] }, bytes: { dtype: 'bytes', shape: [1] } });
     const seen: unknown[] = [];
     const given = Buffer.of(7);
     const steps = [
@@ -157,20 +160,32 @@ describe('the callable of a model that batches by sequences', () => {
     expect(seen).toEqual([[0], [5, 7], [5, 7], [5, 7]]);
   });
 
+  it.each([
+    ['sample', 1, sample],
+    ['padBatch', 4, (fn: never) => batch(padBatch(fn) as never)],
+    ['groupByValues', 4, (fn: never) => batch(groupByValues(['x'], fn) as never)],
+  ])('may leave its state out under %s, which then stays', (_, maxBatchSize, decorate) => {
+    const config = statefulConfig({ h: { dtype: 'int32', shape: [1] } }, { maxBatchSize });
+    const seen: unknown[] = [];
+    const callable = ({ x, h }: Record<string, Tensor>) => {
+      seen.push(h!.data[0]);
+      return seen.length === 1 ? { y: x, h: h!.map(() => 5) } : { y: x };
+    };
+    const host = new CallableHost(config, decorate(callable as never) as never, { logger: LOGGER });
+    const results: HostResult[] = [];
+    for (let index = 0; index < 3; index++) {
+      const request = new HostedRequest({ x: new Tensor('int32', Int32Array.of(index), [1, 1]) }, 1, '', undefined);
+      request.sequence = { id: 1, start: index === 0, end: false };
+      request.live = { serial: 1, slot: 0 };
+      request.requestedOutputs = ['y'];
+      host.execute([request], (given) => results.push(...given));
+    }
+    expect(results.map(values)).toEqual([[[0]], [[1]], [[2]]]);
+    expect(seen).toEqual([0, 5, 5]);
+  });
+
   it('keeps the states of a stream when the stream has ended well', async () => {
-    const config = completeModelConfig(
-      {
-        modelName: 'm',
-        inputs: { x: { dtype: 'int32', shape: [1] } },
-        outputs: { y: { dtype: 'int32', shape: [1] } },
-        config: {
-          maxBatchSize: 4,
-          decoupled: true,
-          sequenceBatching: { state: { h: { dtype: 'int32', shape: [1] } } },
-        },
-      },
-      1,
-    );
+    const config = statefulConfig({ h: { dtype: 'int32', shape: [1] } }, { decoupled: true });
     const seen: unknown[] = [];
     const ends: readonly unknown[] = ['fails', 'ends', 'says so', 'is wrong', 'ends'];
     const host = new CallableHost(
