@@ -1,6 +1,7 @@
 // Requests on a stream of requests, each with a promise for its only answer.
 
 import { TritonError } from '../errors.js';
+import { FreeIds } from './free-ids.js';
 import type { InferStream, SendOptions } from './infer-stream.js';
 import { adviceOfRefusal, withRetryAdvice } from './retry-advice.js';
 
@@ -12,7 +13,7 @@ interface Waiter {
 export class AnsweredStream {
   readonly #stream: InferStream<never, unknown>;
   readonly #waiting = new Map<string, Waiter>();
-  #count = 0;
+  readonly #ids = new FreeIds();
   #isReading = false;
   #isOver = false;
 
@@ -27,7 +28,7 @@ export class AnsweredStream {
 
   /** Requests reach the server in the order of the calls. */
   infer(inputs: unknown, options: SendOptions): Promise<unknown> {
-    const requestId = options.requestId ?? this.#freeId();
+    const requestId = options.requestId ?? this.#ids.next(this.#waiting);
     return new Promise((resolve, reject) => {
       if (this.#waiting.has(requestId)) {
         throw new TritonError('INVALID_ARG', `requestId '${requestId}' is that of a request without its answer`);
@@ -41,13 +42,6 @@ export class AnsweredStream {
       });
       if (!this.#isReading) void this.#read();
     });
-  }
-
-  #freeId(): string {
-    let id;
-    do id = String(++this.#count);
-    while (this.#waiting.has(id));
-    return id;
   }
 
   /** No more requests come. Requests that have no answer yet are cancelled. */

@@ -6,6 +6,7 @@ import { TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
+import { FreeIds } from './free-ids.js';
 import type { InferOptions } from './infer-options.js';
 import type { InferKind } from './tensors/encode-inputs.js';
 import type { ClientInputs, ClientOutputs } from './tensors/input-values.js';
@@ -65,7 +66,7 @@ export class InferStream<
   readonly #open = new Map<string, InferKind>();
   #opening: ReturnType<InferStreamSource['open']> | undefined;
   #call: Call | undefined;
-  #count = 0;
+  readonly #ids = new FreeIds();
   /** Sends that were asked for and have not settled. */
   #sending = 0;
   #reading = false;
@@ -154,7 +155,7 @@ export class InferStream<
       this.#isOpen = true;
       ({ isOver } = stream);
       if (isOver) throw new TritonError('UNAVAILABLE', 'the server has ended the stream');
-      const id = options.requestId ?? this.#freeId();
+      const id = options.requestId ?? this.#ids.next(this.#open);
       const request = this.#source.request(inputs, kind, { ...options, requestId: id }, model);
       if (id === '' || this.#open.has(id)) {
         const got = id === '' ? 'is empty' : `'${id}' is that of a request without its last answer`;
@@ -174,13 +175,6 @@ export class InferStream<
       }
       throw failure;
     }
-  }
-
-  #freeId(): string {
-    let id;
-    do id = String(++this.#count);
-    while (this.#open.has(id));
-    return id;
   }
 
   #opened(): ReturnType<InferStreamSource['open']> {

@@ -14,7 +14,7 @@ import type { ServerOperation } from '../server/server-operation.js';
 import type { Headers, ModelReference, RequestStream, ResponseStream, Transport } from '../transport.js';
 import { layOut, sharedInference, type Layout, type Place } from './shared-request.js';
 import type { SharedSlot } from './shared-slot.js';
-import { CLOSED, SharedSlots } from './shared-slots.js';
+import { SharedSlots } from './shared-slots.js';
 
 export interface SharedMemoryLimits {
   /** The bytes for an answer's outputs, by name. */
@@ -34,7 +34,6 @@ export class SharedMemoryTransport implements Transport {
   readonly #transport: Transport;
   readonly #limits: SharedMemoryLimits;
   readonly #slots: SharedSlots;
-  #isClosed = false;
 
   /** Takes ownership of the transport. */
   constructor(transport: Transport, address: string, limits: SharedMemoryLimits) {
@@ -91,14 +90,13 @@ export class SharedMemoryTransport implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true;
     await this.#slots.close();
     await this.#transport.close();
   }
 
   /** Clients may outlive the memory. */
   get #open(): Transport {
-    if (this.#isClosed) throw new TritonError('UNAVAILABLE', CLOSED);
+    this.#slots.expectOpen();
     return this.#transport;
   }
 

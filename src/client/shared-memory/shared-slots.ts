@@ -13,7 +13,6 @@ export interface Registrar {
   unregister(name: string): Promise<void>;
 }
 
-export const CLOSED = 'SharedMemory is closed';
 const LEAST_BYTES = 64 * 1024;
 const PAGE_BYTES = 4096;
 
@@ -87,10 +86,15 @@ export class SharedSlots {
     await Promise.all(this.#ends);
   }
 
+  /** Throws UNAVAILABLE once it is closed. */
+  expectOpen(): void {
+    if (this.#closed) throw new TritonError('UNAVAILABLE', 'SharedMemory is closed');
+  }
+
   async #find(byteSize: number, call: Call): Promise<SharedSlot> {
     for (;;) {
       call.throwIfAborted();
-      if (this.#closed) throw new TritonError('UNAVAILABLE', CLOSED);
+      this.expectOpen();
       const free = smallest(this.#free, byteSize);
       if (free !== undefined) {
         this.#free.delete(free);

@@ -222,7 +222,7 @@ class InferStream implements StreamHandler {
   /** Answers a request that never reached the core. */
   #refuse(reference: RequestReference, decoupled: boolean, error: TritonError): void {
     if (decoupled || this.#first === undefined) {
-      void this.send(encodeStreamError(error.message, { id: reference.id, model: undefined }));
+      void this.send(encodeStreamError(error, { id: reference.id, model: undefined }));
       return;
     }
     // The refusal has to wait for its turn.

@@ -166,8 +166,7 @@ export class StreamedRequest implements ResponseSink {
   /** The message that reports a failure. For a refused request it gives the id alone. */
   errorFrame({ error, refused }: Extract<StreamOutcome, { kind: 'failed' }>): Frame {
     const { modelName, modelVersion, id } = this.#reference;
-    // Behind a cancelled request of a sequence, others fail without a text, as at Triton. Clients take an empty one for none.
-    return encodeStreamError(error.message || 'the request was cancelled', {
+    return encodeStreamError(error, {
       id,
       model: refused ? undefined : { name: modelName, version: modelVersion },
     });

@@ -27,7 +27,8 @@ export class Generation {
   readonly #run: Omit<OpenAiRun, 'sink'>;
   readonly #writer: GenerationWriter;
   readonly #running: Stages[] = [];
-  readonly #isEchoed = new Set<number>();
+  /** The text that each answer begins with, until it has begun. */
+  readonly #echoes: string[];
   readonly #decoders: (StringDecoder | undefined)[] = [];
   readonly #usages: (Usage | undefined)[] = [];
   #open: number;
@@ -35,6 +36,7 @@ export class Generation {
 
   constructor(request: GenerationRequest, run: Omit<OpenAiRun, 'sink'>, writer: GenerationWriter) {
     this.#request = request;
+    this.#echoes = request.choices.map(({ echo }) => echo);
     this.#run = run;
     this.#writer = writer;
     this.#open = request.choices.length;
@@ -87,9 +89,9 @@ export class Generation {
 
   /** The text that an answer begins with, once: a failure before the model has answered still decides the status. */
   #echo(index: number): string {
-    if (this.#isEchoed.has(index)) return '';
-    this.#isEchoed.add(index);
-    return this.#request.choices[index]!.echo;
+    const echo = this.#echoes[index]!;
+    this.#echoes[index] = '';
+    return echo;
   }
 
   /** Holds the first bytes of a character back until the others come. */

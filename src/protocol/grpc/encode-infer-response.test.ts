@@ -5,6 +5,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { encodeInferRequest } from './encode-infer-request.js';
+import { TritonError } from '../../errors.js';
 import { encodeStreamError, encodeStreamResponse } from './encode-infer-response.js';
 import { ModelStreamInferResponseSchema } from '../../../test/support/generated/grpc_service_pb.js';
 
@@ -71,22 +72,24 @@ describe('a response on a stream', () => {
 });
 
 describe('an error on a stream', () => {
+  const failure = (text: string) => new TritonError('INTERNAL', text);
+
   it('has the id of a refused request and nothing else', () => {
-    const { errorMessage, inferResponse } = decode(encodeStreamError('nö', { id: 'é', model: undefined }));
+    const { errorMessage, inferResponse } = decode(encodeStreamError(failure('nö'), { id: 'é', model: undefined }));
     expect(errorMessage).toBe('nö');
     expect(inferResponse).toMatchObject({ id: 'é', modelName: '', modelVersion: '', parameters: {} });
-    expect(decode(encodeStreamError('no', { id: '', model: undefined })).inferResponse).toBeDefined();
+    expect(decode(encodeStreamError(failure('no'), { id: '', model: undefined })).inferResponse).toBeDefined();
   });
 
   it('has a text in any case, because clients take an error without one for an answer', () => {
-    const { errorMessage } = decode(encodeStreamError('', { id: 'i', model: { name: 'm', version: '7' } }));
+    const { errorMessage } = decode(encodeStreamError(failure(''), { id: 'i', model: { name: 'm', version: '7' } }));
     expect(errorMessage).toBe('the request failed without a message');
   });
 
   it('has the model of one that failed, and is the last', () => {
     const text = 'long '.repeat(1000);
     const failed = { id: 'i', model: { name: 'm'.repeat(200), version: '7' } };
-    const { errorMessage, inferResponse } = decode(encodeStreamError(text, failed));
+    const { errorMessage, inferResponse } = decode(encodeStreamError(failure(text), failed));
     expect(errorMessage).toBe(text);
     expect(inferResponse).toMatchObject({ id: 'i', modelName: 'm'.repeat(200), modelVersion: '7' });
     expect(inferResponse!.parameters['triton_final_response']?.parameterChoice.value).toBe(true);

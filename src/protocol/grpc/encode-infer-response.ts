@@ -1,6 +1,7 @@
 // A ModelInferResponse as one gRPC frame, by itself or as the message of a stream. Data is always raw: exactly one
 // raw_output_contents entry for each output.
 
+import type { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 import { parametersBound, writeParameters } from './infer-parameters.js';
@@ -41,18 +42,20 @@ export function encodeStreamResponse(response: ModelInferResponse, final: boolea
   return writer.finishWrapped(INFER_RESPONSE);
 }
 
+const CANCELLED = 'the request was cancelled';
+const NO_TEXT = 'the request failed without a message';
+
+type StreamError = Pick<TritonError, 'code' | 'message'>;
+
 export interface FailedRequest {
   readonly id: string;
   /** The model that failed to answer; undefined for a refused request. */
   readonly model: { readonly name: string; readonly version: string } | undefined;
 }
 
-/** Clients take an error without a text for an answer. */
-const NO_TEXT = 'the request failed without a message';
-
-/** The failure of one request as a message of a stream. */
-export function encodeStreamError(text: string, { id, model }: FailedRequest): readonly Uint8Array[] {
-  const message = text || NO_TEXT;
+/** The failure of one request as a message of a stream. It has a text in any case: clients take an error without one for an answer. */
+export function encodeStreamError(error: StreamError, { id, model }: FailedRequest): readonly Uint8Array[] {
+  const message = error.message || (error.code === 'CANCELLED' ? CANCELLED : NO_TEXT);
   let bound = stringBound(message) + LENGTH_BOUND + stringBound(id) + FINAL_RESPONSE_BOUND;
   if (model !== undefined) bound += stringBound(model.name) + stringBound(model.version);
   writer.begin(bound);

@@ -15,7 +15,7 @@ import {
   type RequestParameters,
 } from './json-request.js';
 import { KnownHeaders, LONGEST_ID, LONGEST_KEPT, type ParsedHeader } from './known-headers.js';
-import { endOfDigits, findSizes, InputSizes, type SizePlace } from './known-sizes.js';
+import { endOfDigits, findSizes, InputSizes, type Size } from './known-sizes.js';
 
 /** A header is compared with each of the kept forms. */
 const MOST_FORMS = 8;
@@ -39,7 +39,7 @@ interface Hole {
   /** The first such text ends the hole: as many brackets as nested data ends with. Undefined for an integer, which ends by itself. */
   readonly closing: string | undefined;
   /** What the hole is: a part of the request, the size of an input, or the data of the input with this index. */
-  readonly what: 'id' | 'parameters' | SizePlace | number;
+  readonly what: 'id' | 'parameters' | Size | number;
 }
 
 /** The text of a header around its holes. */
@@ -113,9 +113,10 @@ export class KnownRequests {
     const data = dataOf(json, text);
     if (data === undefined) return;
     if (data.length === 0) this.#headers.add(header, json);
-    this.#forms.add(formOf(text, json, data));
-    const sizes = findSizes(json, text)?.map((what) => ({ start: what.start, end: what.end, what }));
-    if (sizes !== undefined) this.#sizeless.add(formOf(text, json, [...data, ...sizes]));
+    const places = [...placesOf(text), ...data];
+    this.#forms.add(formOf(text, json, places));
+    const sizes = findSizes(json, text);
+    if (sizes !== undefined) this.#sizeless.add(formOf(text, json, [...places, ...sizes]));
   }
 
   #findForm(body: Buffer, length: number): KnownRequest | undefined {
@@ -192,13 +193,19 @@ function readHoles(form: Form, text: string, { body, places }: Places): KnownReq
 
 type Place = Pick<Hole, 'what'> & { readonly start: number; readonly end: number };
 
-function formOf(text: string, json: JsonRequest, data: readonly Place[]): Form {
+/** Those of the id and the parameters, if it has them. */
+function placesOf(text: string): readonly Place[] {
+  const places: Place[] = [];
   const id = findId(text);
   const parameters = findParameters(text);
-  const places = [...data];
   if (id !== undefined) places.push({ start: id.start - 1, end: id.end + 1, what: 'id' });
   if (parameters !== undefined) places.push({ ...parameters, what: 'parameters' });
-  places.sort((a, b) => a.start - b.start);
+  return places;
+}
+
+function formOf(text: string, json: JsonRequest, holes: readonly Place[]): Form {
+  const places = holes.toSorted((a, b) => a.start - b.start);
+  const parameters = places.find(({ what }) => what === 'parameters');
   return {
     holes: places.map(({ start, end, what }, i) => {
       const before = text.slice(i === 0 ? 0 : places[i - 1]!.end, start);

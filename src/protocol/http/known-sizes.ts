@@ -7,10 +7,14 @@ import type { MemberPlace } from './id-place.js';
 import { member } from './json-members.js';
 import type { JsonInput, JsonRequest } from './json-request.js';
 
-/** Where a number, or a list of them, stands in the text. */
-export interface SizePlace extends MemberPlace {
+/** A number of an input, or a list of them. */
+export interface Size {
   readonly input: number;
   readonly member: 'shape' | 'binarySize';
+}
+
+interface SizePlace extends MemberPlace {
+  readonly what: Size;
 }
 
 const SIZE_NAME = '"binary_data_size"';
@@ -32,13 +36,13 @@ export function findSizes(json: JsonRequest, text: string): readonly SizePlace[]
     const { json: value, binarySize } = json.input(input);
     const shape = member(value, 'shape');
     if (!(shape instanceof JsonArray)) return undefined;
-    places.push({ start: shape.start, end: shape.end, input, member: 'shape' });
+    places.push({ start: shape.start, end: shape.end, what: { input, member: 'shape' } });
     if (binarySize === undefined) continue;
     const start = starts[sizes++];
     if (start === undefined) return undefined;
     const end = endOfDigits(text, start);
     if (text.slice(start, end) !== String(binarySize)) return undefined;
-    places.push({ start, end, input, member: 'binarySize' });
+    places.push({ start, end, what: { input, member: 'binarySize' } });
   }
   return sizes === starts.length ? places : undefined;
 }
@@ -62,7 +66,7 @@ export class InputSizes {
   }
 
   /** Reads what stands at a place in the request's text. Returns false for what is not plain. */
-  read({ input, member: name }: SizePlace, text: string, start: number, end: number): boolean {
+  read({ input, member: name }: Size, text: string, start: number, end: number): boolean {
     if (name === 'binarySize') {
       this.#binarySizes[input] = integerOf(text, start, end);
       return true;
