@@ -3,7 +3,6 @@
 
 import type { Call } from '../client/call.js';
 import { errorOfStatus } from '../client/grpc/grpc-outcome.js';
-import { ERRORS_AS_STATUS } from '../client/grpc/grpc-responses.js';
 import { type AskedMethod, MessageTransport } from '../client/grpc/message-transport.js';
 import type { Headers, ResponseStream } from '../client/transport.js';
 import { TritonError } from '../errors.js';
@@ -12,6 +11,7 @@ import type { InProcessRun, ServedCore } from '../frontend/served-core.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
 import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
+import { WANTS_ERROR_CODES } from '../protocol/grpc/stream-error-code.js';
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import { HeaderForwarding } from '../protocol/header-forwarding.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
@@ -36,7 +36,7 @@ export class InProcessTransport extends MessageTransport {
     const asked = {
       method: 'ModelStreamInfer',
       chunks: encodeInferRequest(request),
-      headers: { ...headers, ...ERRORS_AS_STATUS },
+      headers: { ...headers, ...WANTS_ERROR_CODES },
     };
     return new InProcessResponses((responses) => this.#begin(asked, responses), call);
   }

@@ -93,11 +93,13 @@ describe('a stream of requests', () => {
     await asked.sendBatch({ x: [[3, 4, 5]] });
     asked.end();
     state.first.open();
-    expect((await all(asked)).map(shown)).toEqual([
+    const answers = await all(asked);
+    expect(answers.map(shown)).toEqual([
       ['1', [2], true],
       ['bad', 'there is no -1', true],
       ['2', [6, 8, 10], true],
     ]);
+    expect(answers[1]!.error!.code).toBe('INVALID_ARG');
     expect(await asked.next()).toEqual({ done: true, value: undefined });
     await expect(asked.send({ x: [1] })).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   });

@@ -221,9 +221,18 @@ export const CASES = [
   })),
   { name: 'a stream fails after some answers', ask: countBeforeFailure },
   {
-    // Only this: an error that ends a stream by its status may overtake answers that tritonserver has not written yet.
     name: 'a stream fails with the code of its callable',
-    ask: async (engine) => (await count(engine, 16)).at(-1),
+    differs: 'the streams of tritonserver carry the text of an error alone',
+    ask: (engine) => count(engine, 16),
+  },
+  {
+    name: 'streams that fail at the same time end alone',
+    ask: async (engine) => {
+      const texts = [];
+      for (let round = 0; round < 40; round++)
+        texts.push(await Promise.all([16, 3, 16, 5, 16].map((n) => countText(engine, n))));
+      return texts;
+    },
   },
   {
     name: 'streams at once each have their own answers',
@@ -348,6 +357,17 @@ async function count({ grpc }, n) {
     answers.push({ code, message });
   }
   return answers;
+}
+
+/**
+ * What `count` gives, without the code of an error.
+ *
+ * @param {Engine} engine
+ * @param {number} n
+ */
+async function countText(engine, n) {
+  const answers = await count(engine, n);
+  return answers.map((answer) => ('message' in answer ? answer.message : answer));
 }
 
 /**

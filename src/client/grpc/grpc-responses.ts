@@ -1,5 +1,4 @@
-// The responses to one request over ModelStreamInfer. The server is asked to end the call with the status of an error, which
-// has a code, rather than to tell the text alone.
+// The responses to one request over ModelStreamInfer.
 
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { decodeStreamResponse } from '../../protocol/grpc/decode-stream-response.js';
@@ -13,9 +12,6 @@ export interface GrpcStreamRequest extends GrpcRequest {
   /** The connection to use; another one after it was retired. */
   readonly connection: () => Http2Connection;
 }
-
-/** Of Triton's own: a header that turns the first error of a stream into its status. */
-export const ERRORS_AS_STATUS = { triton_grpc_error: 'true' };
 
 export class GrpcResponses implements ResponseStream {
   readonly #request: GrpcStreamRequest;

@@ -3,12 +3,13 @@
 
 import type { ClassifiedRequest } from '../../protocol/classified-request.js';
 import { encodeInferRequest } from '../../protocol/grpc/encode-infer-request.js';
+import { WANTS_ERROR_CODES } from '../../protocol/grpc/stream-error-code.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import type { Call } from '../call.js';
 import type { ClientTlsOptions, TransportOptions } from '../client-options.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcRequestStream } from './grpc-request-stream.js';
-import { ERRORS_AS_STATUS, GrpcResponses } from './grpc-responses.js';
+import { GrpcResponses } from './grpc-responses.js';
 import { unaryCall } from './grpc-unary-call.js';
 import { Http2Connection, STREAM_WINDOW } from './http2-connection.js';
 import { type AskedMethod, MessageTransport } from './message-transport.js';
@@ -35,7 +36,7 @@ export class GrpcTransport extends MessageTransport {
     const asked = {
       method: 'ModelStreamInfer',
       chunks: encodeInferRequest(request),
-      headers: { ...headers, ...ERRORS_AS_STATUS },
+      headers: { ...headers, ...WANTS_ERROR_CODES },
       maxResponseBytes: this.#maxResponseBytes,
       address: this.#server.address,
       connection: () => this.#connection('streaming'),
@@ -46,7 +47,7 @@ export class GrpcTransport extends MessageTransport {
   requestStream(call: Call, headers: Headers): RequestStream {
     call.throwIfAborted();
     const { address } = this.#server;
-    const asked = { headers, maxResponseBytes: this.#maxResponseBytes, address };
+    const asked = { headers: { ...headers, ...WANTS_ERROR_CODES }, maxResponseBytes: this.#maxResponseBytes, address };
     return new GrpcRequestStream(this.#connection('streaming'), asked, call);
   }
 

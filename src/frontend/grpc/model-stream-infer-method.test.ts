@@ -234,6 +234,23 @@ describe('what is wrong with one request', () => {
     expect(client.call.ends).toEqual([]);
   });
 
+  it('has its code for a client that wants it, refused or failed', async () => {
+    const { client, taken, received } = startStream({ headers: { 'tstriton-error-codes': 'true' } });
+    client.send(request('nosuch', 'a'), request('m', 'b'), request('m', 'c'), request('nosuch', 'd'));
+    taken[0]!.sink.fail(new TritonError('UNAVAILABLE', 'busy'));
+    taken[1]!.sink.fail(new TritonError('TOO_LARGE', 'much'));
+    const coded = (id: string, code: string) => ({
+      infer_response: { id, parameters: { tstriton_error_code: { string_param: code } } },
+    });
+    expect(await received()).toMatchObject([
+      coded('a', 'NOT_FOUND'),
+      coded('b', 'UNAVAILABLE'),
+      coded('c', 'TOO_LARGE'),
+      coded('d', 'NOT_FOUND'),
+    ]);
+    expect(client.call.ends).toEqual([]);
+  });
+
   it('ends the stream when it is no request at all', async () => {
     const { client, taken, received } = startStream();
     client.send(request('d', 'a'), Buffer.from([0xff, 0xff]), request('d', 'b'));

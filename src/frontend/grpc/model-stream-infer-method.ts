@@ -13,6 +13,7 @@ import {
 } from '../../protocol/grpc/decode-infer-request.js';
 import { encodeStreamError } from '../../protocol/grpc/encode-infer-response.js';
 import type { CompressionLevel } from '../../protocol/grpc/message-compression.js';
+import { ERROR_CODES_HEADER } from '../../protocol/grpc/stream-error-code.js';
 import { completeRequest, type IncomingRequest, type InferOptions } from '../complete-request.js';
 import { NO_ROOM } from './grpc-call.js';
 import type { AnswerStream, StreamHandler, StreamMethod } from './stream-call.js';
@@ -53,6 +54,7 @@ class InferStream implements StreamHandler {
   readonly #manyBytes: number;
   /** Whether the first error of a model ends the stream with its status. */
   readonly #errorsEndStream: boolean;
+  readonly #wantsCodes: boolean;
   readonly #open = new Set<StreamedRequest>();
   /** Bytes of the open requests. */
   #bytes = 0;
@@ -72,6 +74,7 @@ class InferStream implements StreamHandler {
     this.#options = options;
     this.#manyBytes = manyBytes;
     this.#errorsEndStream = stream.head.header('triton_grpc_error') === 'true';
+    this.#wantsCodes = stream.head.header(ERROR_CODES_HEADER) === 'true';
   }
 
   message(bytes: Buffer): void {
@@ -215,14 +218,14 @@ class InferStream implements StreamHandler {
       this.#fail(outcome.error);
       return;
     }
-    if (outcome.kind === 'failed') void this.send(request.errorFrame(outcome));
+    if (outcome.kind === 'failed') void this.send(request.errorFrame(outcome, this.#wantsCodes));
     else if (outcome.frame !== undefined) void this.send(outcome.frame, outcome.memory);
   }
 
   /** Answers a request that never reached the core. */
   #refuse(reference: RequestReference, decoupled: boolean, error: TritonError): void {
     if (decoupled || this.#first === undefined) {
-      void this.send(encodeStreamError(error, { id: reference.id, model: undefined }));
+      void this.send(encodeStreamError(error, { id: reference.id, model: undefined, wantsCode: this.#wantsCodes }));
       return;
     }
     // The refusal has to wait for its turn.

@@ -164,11 +164,12 @@ export class StreamedRequest implements ResponseSink {
   }
 
   /** The message that reports a failure. For a refused request it gives the id alone. */
-  errorFrame({ error, refused }: Extract<StreamOutcome, { kind: 'failed' }>): Frame {
+  errorFrame({ error, refused }: Extract<StreamOutcome, { kind: 'failed' }>, wantsCode: boolean): Frame {
     const { modelName, modelVersion, id } = this.#reference;
     return encodeStreamError(error, {
       id,
       model: refused ? undefined : { name: modelName, version: modelVersion },
+      wantsCode,
     });
   }
 

@@ -1,10 +1,11 @@
 // Decodes a ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the error text of a request.
 
-import { TritonError, type ErrorCode } from '../../errors.js';
+import { HTTP_STATUS, TritonError, type ErrorCode } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { WireReader } from '../protobuf/wire-reader.js';
 import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 import { decodeInferResponse } from './decode-infer-response.js';
+import { ERROR_CODE } from './stream-error-code.js';
 
 const reader = new WireReader('response');
 
@@ -12,8 +13,8 @@ const reader = new WireReader('response');
 const FINAL_RESPONSE = 'triton_final_response';
 
 /**
- * Returns undefined for a message that only ends the answers. Throws the error in the message. It carries no code, so Triton's
- * words about an unknown model become NOT_FOUND, and all others UNKNOWN. Throws INTERNAL when the bytes are not such a message.
+ * Returns undefined for a message that only ends the answers. Throws the error in the message. Triton sends
+ * no code: there its words about an unknown model become NOT_FOUND, and all others UNKNOWN. Throws INTERNAL when the bytes are not such a message.
  */
 export function decodeStreamResponse(bytes: Uint8Array): ModelInferResponse | undefined {
   const { error, response, final } = decodeStreamMessage(bytes);
@@ -36,12 +37,13 @@ export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   const final = decoded.parameters?.[FINAL_RESPONSE];
   return {
     response: decoded,
-    error: error === '' ? undefined : new TritonError(codeOf(error), error),
+    error: error === '' ? undefined : new TritonError(codeOf(decoded.parameters?.[ERROR_CODE], error), error),
     final: typeof final === 'boolean' ? final : undefined,
   };
 }
 
-function codeOf(error: string): ErrorCode {
+function codeOf(code: unknown, error: string): ErrorCode {
+  if (typeof code === 'string' && Object.hasOwn(HTTP_STATUS, code)) return code as ErrorCode;
   return error.startsWith('Request for unknown model') ? 'NOT_FOUND' : 'UNKNOWN';
 }
 

@@ -75,24 +75,33 @@ describe('an error on a stream', () => {
   const failure = (text: string) => new TritonError('INTERNAL', text);
 
   it('has the id of a refused request and nothing else', () => {
-    const { errorMessage, inferResponse } = decode(encodeStreamError(failure('nö'), { id: 'é', model: undefined }));
+    const { errorMessage, inferResponse } = decode(encodeStreamError(failure('nö'), { id: 'é', model: undefined, wantsCode: false }));
     expect(errorMessage).toBe('nö');
     expect(inferResponse).toMatchObject({ id: 'é', modelName: '', modelVersion: '', parameters: {} });
-    expect(decode(encodeStreamError(failure('no'), { id: '', model: undefined })).inferResponse).toBeDefined();
+    expect(decode(encodeStreamError(failure('no'), { id: '', model: undefined, wantsCode: false })).inferResponse).toBeDefined();
   });
 
   it('has a text in any case, because clients take an error without one for an answer', () => {
-    const { errorMessage } = decode(encodeStreamError(failure(''), { id: 'i', model: { name: 'm', version: '7' } }));
+    const { errorMessage } = decode(encodeStreamError(failure(''), { id: 'i', model: undefined, wantsCode: false }));
     expect(errorMessage).toBe('the request failed without a message');
   });
 
   it('has the model of one that failed, and is the last', () => {
     const text = 'long '.repeat(1000);
-    const failed = { id: 'i', model: { name: 'm'.repeat(200), version: '7' } };
+    const failed = { id: 'i', model: { name: 'm'.repeat(200), version: '7' }, wantsCode: false };
     const { errorMessage, inferResponse } = decode(encodeStreamError(failure(text), failed));
     expect(errorMessage).toBe(text);
     expect(inferResponse).toMatchObject({ id: 'i', modelName: 'm'.repeat(200), modelVersion: '7' });
     expect(inferResponse!.parameters['triton_final_response']?.parameterChoice.value).toBe(true);
+  });
+
+  it.each([undefined, { name: 'm', version: '7' }])('has its code for a client that wants it: model %j', (model) => {
+    const { inferResponse } = decode(encodeStreamError(failure('no'), { id: 'i', model, wantsCode: true }));
+    expect(inferResponse!.parameters['tstriton_error_code']?.parameterChoice).toEqual({
+      case: 'stringParam',
+      value: 'INTERNAL',
+    });
+    expect('triton_final_response' in inferResponse!.parameters).toBe(model !== undefined);
   });
 });
 

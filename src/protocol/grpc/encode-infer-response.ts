@@ -6,6 +6,7 @@ import type { ModelInferResponse } from '../../model/exchange.js';
 import { LENGTH_DELIMITED, VARINT } from '../protobuf/wire-types.js';
 import { parametersBound, writeParameters } from './infer-parameters.js';
 import { tensorBound, writeTensor } from './tensor-message.js';
+import { ERROR_CODE } from './stream-error-code.js';
 import { LENGTH_BOUND, stringBound, WireWriter } from './wire-writer.js';
 
 const MODEL_NAME = (1 << 3) | LENGTH_DELIMITED;
@@ -51,12 +52,16 @@ export interface FailedRequest {
   readonly id: string;
   /** The model that failed to answer; undefined for a refused request. */
   readonly model: { readonly name: string; readonly version: string } | undefined;
+  /** Whether the client wants the error's code. */
+  readonly wantsCode: boolean;
 }
 
 /** The failure of one request as a message of a stream. It has a text in any case: clients take an error without one for an answer. */
-export function encodeStreamError(error: StreamError, { id, model }: FailedRequest): readonly Uint8Array[] {
+export function encodeStreamError(error: StreamError, { id, model, wantsCode }: FailedRequest): readonly Uint8Array[] {
   const message = error.message || (error.code === 'CANCELLED' ? CANCELLED : NO_TEXT);
-  let bound = stringBound(message) + LENGTH_BOUND + stringBound(id) + FINAL_RESPONSE_BOUND;
+  const parameters = wantsCode ? { [ERROR_CODE]: error.code } : {};
+  let bound =
+    stringBound(message) + LENGTH_BOUND + stringBound(id) + FINAL_RESPONSE_BOUND + parametersBound(parameters);
   if (model !== undefined) bound += stringBound(model.name) + stringBound(model.version);
   writer.begin(bound);
   writer.string(ERROR_MESSAGE, message);
@@ -64,6 +69,7 @@ export function encodeStreamError(error: StreamError, { id, model }: FailedReque
   if (model !== undefined) writeText(MODEL_NAME, model.name);
   if (model !== undefined) writeText(MODEL_VERSION, model.version);
   writeText(ID, id);
+  writeParameters(writer, PARAMETERS, parameters);
   if (model !== undefined) writeFinalResponse(true);
   writer.closeMessage(start);
   return writer.finish();
