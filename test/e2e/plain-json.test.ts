@@ -322,6 +322,21 @@ describe.each([{ serverThread: true }, { serverThread: false }])('plain JSON wit
     expect((await post(`${server.http}/scale`, zipped, { 'content-encoding': 'gzip' })).status).toBe(400);
   }); // prettier-ignore
 
+  it('compresses large answers for those who accept it, and leaves small ones plain', async () => {
+    await using server = await startServer(bindModels, mode);
+    const ask = async (length: number, accepted: string) => {
+      const body = JSON.stringify({ x: new Array(length).fill(1.5) });
+      const headers = { 'content-type': 'application/json', 'accept-encoding': accepted };
+      const response = await fetch(`${server.http}/scale`, { method: 'POST', body, headers });
+      expect(await response.json()).toEqual({ y: new Array(length).fill(3), count: length });
+      return response.headers.get('content-encoding');
+    };
+    expect(await ask(200, 'gzip')).toBeNull();
+    expect(await ask(600, 'gzip, deflate')).toBe('gzip');
+    expect(await ask(600, 'deflate')).toBe('deflate');
+    expect(await ask(600, 'identity')).toBeNull();
+  });
+
   it('holds to the access token, to allowed hosts and to origins', async () => {
     const config: TritonConfig = {
       ...mode,

@@ -12,6 +12,7 @@ import {
   REQUEST_CODINGS,
   requestCoding,
 } from '../../protocol/http/content-coding.js';
+import { byteLengthOf } from '../../protocol/http/encode-infer-response.js';
 import { type CompletePlainRequest, decodePlainRequest } from '../../protocol/plain-json/decode-plain-request.js';
 import {
   encodePlainError,
@@ -30,6 +31,9 @@ import { answerError, answerJsonParts } from './answers.js';
 import { compressAnswer, inflateRequest } from './coded-bodies.js';
 import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
 import { headerTexts } from './header-texts.js';
+
+/** Smaller answers are sent plain: they fit into one packet, and compression takes three times the time of the request. */
+const LEAST_COMPRESSED = 1000;
 
 /** What the headers say, the same for all requests with one head. */
 interface PlainHead {
@@ -158,7 +162,7 @@ class PlainRequest {
   #answer(parts: readonly Uint8Array[]): void {
     const coding = this.#surroundings.head.answerCoding;
     const exchange = this.#exchange;
-    if (coding === 'identity') return answerJsonParts(exchange, parts);
+    if (coding === 'identity' || byteLengthOf(parts) < LEAST_COMPRESSED) return answerJsonParts(exchange, parts);
     compressAnswer(exchange, parts, coding, (coded, headers) => answerJsonParts(exchange, coded, headers));
   }
 }
