@@ -32,7 +32,7 @@ import { compressAnswer, inflateRequest } from './coded-bodies.js';
 import type { EndpointContext, EndpointTarget } from './endpoint-handler.js';
 import { headerTexts } from './header-texts.js';
 
-/** Smaller answers are sent plain: they fit into one packet, and compression takes three times the time of the request. */
+/** Smaller answers are sent plain: they fit into one packet, and compression takes longer than all else. */
 const LEAST_COMPRESSED = 1000;
 
 /** What the headers say, the same for all requests with one head. */
