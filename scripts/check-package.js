@@ -8,11 +8,13 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
+import { targets } from './reached-files.js';
+
 const root = fileURLToPath(new URL('..', import.meta.url));
 const tools = ['publint@0.3.25', '@arethetypeswrong/cli@0.18.5'];
 /** Tests, sources and documents for maintainers have no place in the package. */
 const UNWANTED = /^(?:test|bench|examples|site|src|page)\/|internals\/|\.test\.|\.tsbuildinfo$|(?:^|\/)\.[a-z]/;
-const LARGEST_BYTES = 5_000_000;
+const LARGEST_BYTES = 3_000_000;
 
 /**
  * @param {string} cwd
@@ -37,10 +39,7 @@ function emptyProject(folder, name) {
 /** @param {string} packed the installed package */
 function checkContents(packed) {
   const { exports, bin } = JSON.parse(readFileSync(join(packed, 'package.json'), 'utf8'));
-  /** @param {unknown} target @returns {string[]} */
-  const targets = (target) =>
-    typeof target === 'string' ? [target] : Object.values(/** @type {object} */ (target)).flatMap(targets);
-  const missing = [...targets(exports), ...targets(bin)].filter((path) => !existsSync(join(packed, path)));
+  const missing = targets([exports, bin]).filter((path) => !existsSync(join(packed, path)));
   if (missing.length > 0) throw new Error(`package.json names files that the package lacks: ${missing.join(', ')}`);
 }
 

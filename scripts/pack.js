@@ -1,5 +1,6 @@
 // Packs the package as it is published: `node scripts/pack.js <folder>` writes the tarball there and prints its path. It
-// packs a copy, in which the links of the documents lead to what readers of the package have (`packed-links.js`).
+// packs a copy, in which the links of the documents lead to what readers of the package have (`packed-links.js`), and which has
+// only those files of the build that users load (`reached-files.js`).
 import { execFileSync } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -7,6 +8,7 @@ import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { packedLinks } from './packed-links.js';
+import { reachedFiles } from './reached-files.js';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const [folder] = process.argv.slice(2);
@@ -29,7 +31,9 @@ function npmPack(cwd, args) {
 }
 
 const { name, version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
-const files = new Set(npmPack(root, ['--dry-run']).files.map(({ path }) => path));
+const reached = reachedFiles(root);
+const listed = npmPack(root, ['--dry-run']).files.map(({ path }) => path);
+const files = new Set(listed.filter((path) => !path.startsWith('dist/') || reached.has(path)));
 const copy = mkdtempSync(join(tmpdir(), `${name}-`));
 try {
   for (const path of files) {
