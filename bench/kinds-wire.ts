@@ -24,12 +24,15 @@ function request(number: number, length: number, id = `request-${10 + (number % 
   return { id, values: [a, Float32Array.from(a, (x) => -2 * x)] };
 }
 
+const lengthOf = (i: number) => 1 + ((i * 5) % LENGTHS);
+
 export const KINDS = {
   alike: Array.from({ length: REQUESTS }, (_, i) => request(i, LENGTH)),
   surroundings: Array.from({ length: SURROUNDINGS }, (_, i) => {
     return { ...request(i, LENGTH, `${i * i}-${'i'.repeat(i % 9)}`), mark: `mark-${i}` };
   }),
-  lengths: Array.from({ length: LENGTHS }, (_, i) => request(i, 1 + ((i * 5) % LENGTHS))),
+  lengths: Array.from({ length: LENGTHS }, (_, i) => request(i, lengthOf(i))),
+  'lengths and ids': Array.from({ length: SURROUNDINGS }, (_, i) => request(i, lengthOf(i), `${i * i}`)),
 } as const satisfies Readonly<Record<string, readonly AddSubRequest[]>>;
 
 export type Kind = keyof typeof KINDS;

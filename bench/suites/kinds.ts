@@ -42,6 +42,7 @@ const ROWS: readonly Row[] = [
     goal: 'P23',
   },
   { name: '47 lengths, one queue', model: 'Batching', kind: 'lengths' },
+  { name: '47 lengths and other ids, groupByShape', model: 'ByShape', kind: 'lengths and ids' },
   { name: 'asynchronous', model: 'Asynchronous', kind: 'alike' },
   {
     name: 'behind another model',
