@@ -5,12 +5,12 @@ import type { Call } from '../client/call.js';
 import { errorOfStatus } from '../client/grpc/grpc-outcome.js';
 import { type AskedMethod, MessageTransport } from '../client/grpc/message-transport.js';
 import type { Headers, ResponseStream } from '../client/transport.js';
+import { readOnlyAnswer } from '../client/grpc/stream-answer.js';
 import { TritonError } from '../errors.js';
 import { servedMethods, type ServedMethod } from '../frontend/grpc/grpc-service.js';
 import type { InProcessRun, ServedCore } from '../frontend/served-core.js';
 import type { ModelInferResponse } from '../model/exchange.js';
 import type { ClassifiedRequest } from '../protocol/classified-request.js';
-import { decodeStreamResponse } from '../protocol/grpc/decode-stream-response.js';
 import { WANTS_ERROR_CODES } from '../protocol/grpc/stream-error-code.js';
 import { encodeInferRequest } from '../protocol/grpc/encode-infer-request.js';
 import { HeaderForwarding } from '../protocol/header-forwarding.js';
@@ -116,7 +116,7 @@ class InProcessResponses implements ResponseStream {
   async next(): Promise<ModelInferResponse | undefined> {
     for (;;) {
       const message = await this.nextMessage();
-      const response = message === undefined ? undefined : decodeStreamResponse(message);
+      const response = message === undefined ? undefined : readOnlyAnswer(message);
       if (message === undefined || response !== undefined) return response;
     }
   }

@@ -3,13 +3,13 @@
 
 import type { Http2Stream } from '../../http2/http2-stream.js';
 import { encodeInferRequest } from '../../protocol/grpc/encode-infer-request.js';
-import { decodeStreamMessage } from '../../protocol/grpc/decode-stream-response.js';
 import type { ClassifiedRequest } from '../../protocol/classified-request.js';
 import type { Call } from '../call.js';
 import type { RequestStream, StreamedResponse } from '../transport.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcStreamCall } from './grpc-stream-call.js';
 import type { Http2Connection } from './http2-connection.js';
+import { readStreamAnswer } from './stream-answer.js';
 
 export class GrpcRequestStream implements RequestStream {
   readonly #call: SendingCall;
@@ -34,7 +34,7 @@ export class GrpcRequestStream implements RequestStream {
   async next(): Promise<StreamedResponse | undefined> {
     const step = await this.#call.next();
     if (step.kind === 'unprocessed') throw step.error;
-    return step.kind === 'end' ? undefined : decodeStreamMessage(step.message);
+    return step.kind === 'end' ? undefined : readStreamAnswer(step.message);
   }
 
   cancel(): void {

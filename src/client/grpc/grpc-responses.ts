@@ -1,11 +1,11 @@
 // The responses to one request over ModelStreamInfer.
 
 import type { ModelInferResponse } from '../../model/exchange.js';
-import { decodeStreamResponse } from '../../protocol/grpc/decode-stream-response.js';
 import type { Call } from '../call.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcStreamCall, type StreamStep } from './grpc-stream-call.js';
 import type { Http2Connection } from './http2-connection.js';
+import { readOnlyAnswer } from './stream-answer.js';
 import type { ResponseStream } from '../transport.js';
 
 export interface GrpcStreamRequest extends GrpcRequest {
@@ -33,7 +33,7 @@ export class GrpcResponses implements ResponseStream {
       const step = await this.#step();
       if (step.kind === 'unprocessed') throw step.error;
       if (step.kind === 'end') return undefined;
-      const response = decodeStreamResponse(step.message);
+      const response = readOnlyAnswer(step.message);
       if (response !== undefined) return response;
     }
   }

@@ -1,6 +1,6 @@
-// Decodes a ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the error text of a request.
+// Decodes a ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the error of a request.
 
-import { HTTP_STATUS, TritonError, type ErrorCode } from '../../errors.js';
+import { type ErrorCode, HTTP_STATUS } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { WireReader } from '../protobuf/wire-reader.js';
 import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
@@ -12,20 +12,10 @@ const reader = new WireReader('response');
 /** The parameter that marks the last response to a request. */
 const FINAL_RESPONSE = 'triton_final_response';
 
-/**
- * Returns undefined for a message that only ends the answers. Throws the error in the message. Triton sends
- * no code: there its words about an unknown model become NOT_FOUND, and all others UNKNOWN. Throws INTERNAL when the bytes are not such a message.
- */
-export function decodeStreamResponse(bytes: Uint8Array): ModelInferResponse | undefined {
-  const { error, response, final } = decodeStreamMessage(bytes);
-  if (error !== undefined) throw error;
-  return response.outputs.length === 0 && final === true ? undefined : response;
-}
-
 /** A message of a stream: a response, or the error of the request that has the response's id. */
 export interface StreamMessage {
   readonly response: ModelInferResponse;
-  readonly error: TritonError | undefined;
+  readonly error: { readonly code: ErrorCode; readonly message: string } | undefined;
   /** Whether this is the last response to its request; undefined if the server does not say. */
   readonly final: boolean | undefined;
 }
@@ -37,11 +27,12 @@ export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   const final = decoded.parameters?.[FINAL_RESPONSE];
   return {
     response: decoded,
-    error: error === '' ? undefined : new TritonError(codeOf(decoded.parameters?.[ERROR_CODE], error), error),
+    error: error === '' ? undefined : { code: codeOf(decoded.parameters?.[ERROR_CODE], error), message: error },
     final: typeof final === 'boolean' ? final : undefined,
   };
 }
 
+/** Triton sends no code. There its words about an unknown model become NOT_FOUND, and all others UNKNOWN. */
 function codeOf(code: unknown, error: string): ErrorCode {
   if (typeof code === 'string' && Object.hasOwn(HTTP_STATUS, code)) return code as ErrorCode;
   return error.startsWith('Request for unknown model') ? 'NOT_FOUND' : 'UNKNOWN';
