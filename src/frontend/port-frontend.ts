@@ -5,7 +5,7 @@ import { TlsRenewal } from './tls-renewal.js';
 
 /** The members of a wire's port that a frontend gives to the server as they are. */
 type ListeningPort = Pick<Frontend, 'connections' | 'underWay' | 'awaited' | 'retire' | 'drain' | 'settled'> & {
-  /** New connections are served with it; open ones keep what they have. */
+  /** TLS of connections from now on. */
   renewTls(tls: PortTls): void;
 };
 

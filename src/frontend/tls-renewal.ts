@@ -1,5 +1,5 @@
-// Follows the files of a port's TLS, so that a renewed certificate is served without a restart. It looks at them again and again:
-// watching tells nothing of files behind a link that is set elsewhere, as Kubernetes does with mounted secrets.
+// Follows the files of a port's TLS, so that a renewed certificate is served without a restart. It looks at them again and again,
+// because `fs.watch` does not notice when Kubernetes points the link above the files of a Secret elsewhere.
 
 import { stat } from 'node:fs/promises';
 import { isDeepStrictEqual } from 'node:util';
@@ -13,7 +13,7 @@ const LOOK_MILLISECONDS = 1000;
 export interface TlsRenewalOptions {
   readonly files: TlsFiles;
   readonly logger: Pick<Logger, 'info' | 'warn'>;
-  /** Gets what the changed files have. It is for connections from now on. */
+  /** Gets the certificates of the changed files, for connections from now on. */
   readonly use: (tls: PortTls) => void;
 }
 
@@ -21,11 +21,11 @@ export class TlsRenewal {
   readonly #options: TlsRenewalOptions;
   readonly #paths: readonly string[];
   #tls: PortTls | undefined;
-  /** What the files in use looked like. */
+  /** The look of the files when {@link #tls} was read. */
   #used = '';
-  /** What they looked like last. */
+  /** Their look the last time. */
   #seen = '';
-  /** Logged already. */
+  /** Why they cannot be used, which the log has already. */
   #complaint: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
@@ -89,7 +89,7 @@ export class TlsRenewal {
   }
 }
 
-/** Text that changes with the files. Undefined: a path is no file but, say, a pipe, which cannot be read again. */
+/** Text that changes with the files. Undefined: one of them cannot be read again, such as a pipe. */
 async function lookAt(paths: readonly string[]): Promise<string | undefined> {
   const looks = paths.map(async (path) => {
     try {
