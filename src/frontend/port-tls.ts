@@ -1,5 +1,5 @@
 // The certificate, the key and the root certificates of a port, read from files when the server starts. So a mistake in them
-// fails the start, and not each handshake.
+// fails the start, and not each handshake. `tls-renewal.ts` reads them again.
 
 import { X509Certificate, createPrivateKey } from 'node:crypto';
 import { readFileSync } from 'node:fs';

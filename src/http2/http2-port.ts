@@ -31,6 +31,8 @@ export interface Http2Port {
   listen(address: string, port: number): Promise<number>;
   /** Listens at a Unix socket too, after {@link listen}. */
   listenToo(path: string): Promise<void>;
+  /** TLS of connections from now on; open ones keep theirs. Only a port that was made with TLS has it. */
+  renewTls(tls: TlsOptions): void;
   /** Open connections, without sockets in the handshake of TLS. */
   readonly connections: number;
   /**

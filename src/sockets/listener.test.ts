@@ -4,9 +4,9 @@
 import { once } from 'node:events';
 import { existsSync, readFileSync } from 'node:fs';
 import type { Socket } from 'node:net';
-import { connect } from 'node:tls';
+import tls, { connect, type ConnectionOptions, type TLSSocket } from 'node:tls';
 import { Worker } from 'node:worker_threads';
-import { afterEach, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, vi } from 'vitest';
 
 import { selfSignedCertificate } from '../../test/support/self-signed-certificate.js';
 import { WAIT_MILLISECONDS } from '../../test/support/waiting.js';
@@ -172,4 +172,68 @@ it('lets go of a client that was reset with the last bytes of its handshake', as
   await vi.waitFor(() => expect(opened.filter(({ socket }) => !socket.destroyed)).toHaveLength(1), WAIT_MILLISECONDS);
   client.destroy();
   await vi.waitFor(() => expect(limit.held.size).toBe(0), WAIT_MILLISECONDS);
+});
+
+describe('a port whose certificate is renewed', () => {
+  async function client(port: number, options: ConnectionOptions): Promise<TLSSocket> {
+    const socket = connect({ host: ADDRESS, port, ...options });
+    cleanup.push(() => socket.destroy());
+    await once(socket, 'secureConnect');
+    return socket;
+  }
+
+  const before = selfSignedCertificate();
+  const after = selfSignedCertificate();
+
+  async function mutual(...roots: readonly string[]) {
+    const sockets: Socket[] = [];
+    const settings = { cert: before.cert, key: before.key, requestCert: true, rejectUnauthorized: true };
+    const listener = new Listener({
+      tls: { ...settings, ca: [...roots] },
+      connect(read) {
+        const one = connection(read);
+        sockets.push(one.socket);
+        return one;
+      },
+    });
+    cleanup.push(() => listener.close(0));
+    return { listener, settings, sockets, port: await listener.listen(ADDRESS, 0) };
+  }
+
+  it('shows it to new connections, and keeps the open ones', async () => {
+    const { listener, settings, sockets, port } = await mutual(before.cert);
+    const own = { cert: before.cert, key: before.key };
+    const old = await client(port, { ...own, ca: before.cert });
+    listener.renewTls({ ...settings, cert: after.cert, key: after.key, ca: before.cert });
+    const fresh = await client(port, { ...own, ca: after.cert });
+    await vi.waitFor(() => expect(sockets).toHaveLength(2), WAIT_MILLISECONDS);
+    for (const [i, socket] of [old, fresh].entries()) {
+      sockets[i]!.write(`${i}`);
+      expect(String(await once(socket, 'data'))).toBe(`${i}`);
+    }
+  });
+
+  it('still refuses old versions of TLS where Node would take them', async () => {
+    const { listener, settings, port } = await mutual(before.cert);
+    const standard = tls.DEFAULT_MIN_VERSION;
+    cleanup.push(() => (tls.DEFAULT_MIN_VERSION = standard));
+    tls.DEFAULT_MIN_VERSION = 'TLSv1.1';
+    const ciphers = 'DEFAULT@SECLEVEL=0';
+    listener.renewTls({ ...settings, ca: before.cert, ciphers });
+    const broken = { ...before, ca: before.cert, maxVersion: 'TLSv1.1', ciphers } as const;
+    await expect(client(port, broken)).rejects.toThrow(/alert protocol version/);
+  });
+
+  it('resumes no session of a client that the new roots do not vouch for', async () => {
+    const { listener, settings, sockets, port } = await mutual(before.cert);
+    const options = { ...before, ca: before.cert, maxVersion: 'TLSv1.2' } as const;
+    const first = await client(port, options);
+    const again = await client(port, { ...options, session: first.getSession()! });
+    expect(again.isSessionReused()).toBe(true);
+    listener.renewTls({ ...settings, ca: after.cert });
+    const late = connect({ host: ADDRESS, port, ...options, session: first.getSession()! });
+    late.on('error', ignore);
+    await new Promise((resolve) => late.once('close', resolve));
+    expect(sockets).toHaveLength(2);
+  });
 });

@@ -2,7 +2,7 @@
 // tells the connections what time it is, and ends them all.
 
 import { createServer, type AddressInfo, type Server, type Socket } from 'node:net';
-import { createServer as createTlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
+import { createServer as createTlsServer, Server as TlsServer, type TlsOptions, type TLSSocket } from 'node:tls';
 
 import { afterReading, rightAfterReading } from '../pacing/after-reading.js';
 import type { ByteBudget } from './byte-budget.js';
@@ -170,6 +170,12 @@ export class Listener {
       });
     });
     this.#further = server;
+  }
+
+  /** TLS of connections from now on; open ones keep theirs. Only a port that was made with TLS has it. */
+  renewTls(tls: TlsOptions): void {
+    // Sessions of before cannot be resumed: their clients have to fit the new certificates too.
+    if (this.#server instanceof TlsServer) this.#server.setSecureContext({ minVersion: OLDEST_TLS, ...tls });
   }
 
   /** Open now. */

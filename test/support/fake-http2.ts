@@ -158,6 +158,8 @@ export class FakePort implements Http2Port {
 
   async listenToo(): Promise<void> {}
 
+  renewTls(): void {}
+
   listen(_address: string, port: number): Promise<number> {
     return Promise.resolve(port);
   }

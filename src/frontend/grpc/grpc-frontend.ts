@@ -8,7 +8,7 @@ import { HeaderForwarding } from '../../protocol/header-forwarding.js';
 import type { AllowedHosts } from '../allowed-hosts.js';
 import { listenAt } from '../listen-failure.js';
 import { PortFrontend } from '../port-frontend.js';
-import { readPortTls, type TlsFiles } from '../port-tls.js';
+import type { TlsFiles } from '../port-tls.js';
 import { type Category, RestrictedFeatures, type Restriction } from '../restricted-features.js';
 import type { ServedCore } from '../served-core.js';
 import { DEFAULT_KEEPALIVE, type KeepaliveOptions } from './connection-keepalive.js';
@@ -98,7 +98,7 @@ export class GrpcFrontend extends PortFrontend<Http2Port> {
       open: openPort,
       budget,
       limit,
-      tls: tls === undefined ? undefined : readPortTls(tls),
+      tls: await this.readTls(tls, logger),
       route: (head) => this.#route(head),
       keepalive,
       hosts,
@@ -115,7 +115,7 @@ export class GrpcFrontend extends PortFrontend<Http2Port> {
     for (const stream of this.#streams) stream.drain();
   }
 
-  async close(): Promise<void> {
+  protected async closePort(): Promise<void> {
     this.drain();
     await this.port?.close(FLUSH_MILLISECONDS);
   }

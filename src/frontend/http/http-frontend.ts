@@ -9,7 +9,7 @@ import type { AllowedHosts } from '../allowed-hosts.js';
 import { cutOffLines } from '../cut-off-lines.js';
 import { listenAt } from '../listen-failure.js';
 import { PortFrontend } from '../port-frontend.js';
-import { readPortTls, type TlsFiles } from '../port-tls.js';
+import type { TlsFiles } from '../port-tls.js';
 import { answerError, answerJson, TRY_AGAIN } from './answers.js';
 
 export interface PortService {
@@ -81,7 +81,7 @@ export class HttpFrontend extends PortFrontend<HttpServer> {
     this.port = new HttpServer({
       serve: serveWith.bind(undefined, service, this.#options),
       serveSpare: (exchange) => this.#serveSpare(exchange),
-      tls: tls === undefined ? undefined : readPortTls(tls),
+      tls: await this.readTls(tls, logger),
       budget,
       limit,
       onError: (error) => logger.error(`${name}: ${error.message}`),
@@ -94,7 +94,7 @@ export class HttpFrontend extends PortFrontend<HttpServer> {
     return listenAt(this.port, address, port);
   }
 
-  async close(): Promise<void> {
+  protected async closePort(): Promise<void> {
     this.#service.close?.();
     await this.port?.close();
   }
