@@ -1,5 +1,6 @@
 // The client of one model on one server: tensors in, tensors out, over HTTP or gRPC by the URL's scheme. With the model's spec it
-// asks the server for inferences only. With only the name, it also asks once for the model's configuration.
+// asks the server for inferences only. With only the name, it also asks once for the model's configuration, or its metadata where a
+// server has none.
 
 import { checkMembers } from '../checks/check.js';
 import { invalidArg, TritonError } from '../errors.js';
@@ -31,9 +32,11 @@ import {
 } from './infer-options.js';
 import { InferSequence, type InferSequenceOptions, type InferSequenceSource } from './infer-sequence.js';
 import { InferStream, STREAM_MEMBERS, type StreamOptions } from './infer-stream.js';
+import { lacksConfigurations, signatureOfMetadata } from './metadata-signature.js';
 import { OutputStream, withFirst } from './output-stream.js';
 import type { InProcessServer } from '../in-process/open-transport.js';
 import { serverTarget } from './in-process-server.js';
+import { modelMetadata } from './server/server-operations.js';
 import { SharedWork } from './shared-work.js';
 import type { ModelReference, Transport } from './transport.js';
 
@@ -326,7 +329,11 @@ export class ModelClient<
     const called = this.#called({ ...this.#options, retry: { ...retry, idempotent: true }, signal: undefined });
     return this.#calls.run(called, async (call) => {
       onCall(call);
-      const fetch = () => this.#transport.modelSignature(this.#model, call, headers);
+      const fetch = () =>
+        this.#transport.modelSignature(this.#model, call, headers).catch(async (error: unknown) => {
+          if (!TritonError.is(error) || !lacksConfigurations(error)) throw error;
+          return signatureOfMetadata(await this.#transport.ask(modelMetadata(this.#model), call, headers));
+        });
       // Without a turn: the calls that have theirs may be waiting for it.
       this.#signature = await this.#calls.attempts(call, called, fetch);
       return this.#signature;
