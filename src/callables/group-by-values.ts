@@ -27,6 +27,7 @@ import {
   outputsByName,
   type Tensors,
 } from './decorator-parts.js';
+import { GroupStates } from './group-states.js';
 import { rowKeys } from './row-values.js';
 import { scatterRows, takeRows } from './rows.js';
 
@@ -83,13 +84,14 @@ function groupedBy(names: readonly string[], fn: AnyMethod, { padFn, decorated }
     const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
     if (groups.length <= 1) return infer.call(this, inputs, context);
     const parts = groups.map((rows) => ({ rows, context: withRows(context, rows) }));
+    const states = new GroupStates(inputs, groups, modelConfig);
     const results = callInTurn(parts, (part) => {
       const call = () => infer.call(this, rowsOfInputs(inputs, part.rows), part.context);
       return modelConfig.decoupled || modelConfig.isolateFailures === true ? call() : settleGroup(call, part.context);
     });
     const join = (outputs: readonly unknown[]) => {
       try {
-        return joinGroups(outputs, parts, { padFn, context });
+        return joinGroups(outputs, parts, { padFn, context, states });
       } catch (error) {
         // Those of one group are refused; nobody looks at the others.
         disownPromises(outputs, 3);
@@ -163,12 +165,14 @@ interface Group {
 interface Joining {
   readonly padFn: PadFunc | undefined;
   readonly context: InferenceContext;
+  readonly states: GroupStates;
 }
 
-function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context }: Joining): Tensors {
+function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context, states }: Joining): Tensors {
   const { modelConfig } = context;
   const requestedOutputs = requestedByAny(context.requests, modelConfig);
   const outputs = results.map((result, index) => outputsByName(result, all[index]!.rows.length, all[index]!.context));
+  states.complete(outputs);
   const failed = all.filter((group) => haveAllFailed(group.context));
   const groups = all.filter((group) => !failed.includes(group));
   const given = outputs.filter((_, index) => groups.includes(all[index]!));
