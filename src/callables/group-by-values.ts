@@ -1,6 +1,7 @@
 // `groupByValues` is for functions that compute with one value of an input at a time, such as a language.
 
-import { logTextOf, TritonError } from '../errors.js';
+import { textOf } from '../checks/check.js';
+import { invalidArg, logTextOf, TritonError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
 import { disownPromises, isPromiseLike } from '../model/awaitable.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
@@ -78,6 +79,8 @@ interface GroupOptions extends GroupByValuesOptions {
 }
 
 function groupedBy(names: readonly string[], fn: AnyMethod, { padFn, decorated }: GroupOptions): AnyMethod {
+  if (padFn !== undefined && typeof padFn !== 'function')
+    throw invalidArg(`padFn of groupByValues must be a function, got ${textOf(padFn)}`);
   const infer = fn as AnyTensorFunc;
   function grouped(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'groupByValues');
