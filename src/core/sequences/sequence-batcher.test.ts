@@ -209,6 +209,19 @@ describe('SequenceBatcher', () => {
     expect(batcher.nextExpiry()).toBe(Infinity);
   });
 
+  it('tells the clients of lost sequences so, also when no instance came back in time, until it is closed', () => {
+    const instance = direct(4);
+    const { batcher, run } = start([instance]);
+    for (const id of [1, 2]) batcher.accept(request(id, 'S'), 0);
+    for (const each of run(instance, 0)) batcher.executed(each, 1);
+    batcher.remove(instance, 2);
+    batcher.failAll(new TritonError('UNAVAILABLE', 'all instances ended while the request waited'));
+    expect(() => batcher.accept(request(1), 3)).toThrow("sequence 1 of model 'm' was lost");
+    batcher.close();
+    expect(batcher.nextExpiry()).toBe(Infinity);
+    expect(() => batcher.accept(request(2), 4)).toThrow('must specify the START flag');
+  });
+
   it('gives a new sequence no slot of a blocked instance', () => {
     const [blocked, free] = [direct(2), direct(2)];
     const { batcher, run } = start([blocked, free]);

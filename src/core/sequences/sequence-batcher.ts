@@ -195,10 +195,9 @@ export class SequenceBatcher {
     for (let first = this.#idle.first; first !== undefined; first = this.#idle.first) this.#end(first, 'unloaded');
   }
 
-  /** Fails all requests that wait, and ends all sequences. */
+  /** Fails all requests that wait, and ends all sequences. Clients of lost ones are still told so. */
   failAll(error: TritonError): void {
     const failure = { error, reason: 'OTHER' } as const;
-    this.#lost.clear();
     for (const { sequences } of this.#instances) {
       for (const sequence of sequences) this.#end(sequence, 'unloaded', failure);
     }
