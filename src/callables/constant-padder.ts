@@ -1,6 +1,7 @@
 // Makes the outputs of different groups of rows equal in shape, for `groupByValues`.
 
-import { TritonError } from '../errors.js';
+import { textOf } from '../checks/check.js';
+import { invalidArg, TritonError } from '../errors.js';
 import { DTYPES, isBytesDtype, type DataOf, type Dtype } from '../tensor/dtype.js';
 import { convertElements } from '../tensor/nested.js';
 import { elementCount, formatShape, sameShape } from '../tensor/shape.js';
@@ -20,6 +21,8 @@ export type PadFunc = (groups: readonly GroupOutputs[]) => readonly GroupOutputs
  * batch(groupByValues(['language'], generate, { padFn: constantPadder(0) }))
  */
 export function constantPadder(value: number | bigint | boolean = 0): PadFunc {
+  if (!['number', 'bigint', 'boolean'].includes(typeof value))
+    throw invalidArg(`constantPadder takes a number, a bigint or a boolean, got ${textOf(value)}`);
   return (groups) => {
     const largest = new Map<string, number[]>();
     for (const outputs of groups) {

@@ -1,7 +1,7 @@
 // The decorators share these parts: types that fit any model, and checks of their arguments and of the inputs that they
 // name.
 
-import { textOf } from '../checks/check.js';
+import { expectObject, textOf } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import type { InferenceContext } from '../model/callable.js';
 import type { CompleteModelConfig, CompleteTensorSpec } from '../model/complete-model-config.js';
@@ -35,6 +35,7 @@ export function aroundFunctionOrMethod<Options extends object>(
   options: Options,
 ): never {
   const isOptions = given === undefined || (typeof given === 'object' && given !== null);
+  expectObject(isOptions ? (given ?? options) : options, 'options of a decorator');
   const decorator = isOptions
     ? (method: AnyMethod, decorated: ClassMethodDecoratorContext) => decorate(method, given ?? options, decorated)
     : decorate(given, options);

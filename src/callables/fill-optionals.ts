@@ -1,5 +1,6 @@
 // `fillOptionals` gives optional inputs a default, so that the function under it always has them.
 
+import { expectObject } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import type { AnyInferFunc } from '../model/callable-function.js';
 import type { InferenceContext, InferenceRequest, InferFunc } from '../model/callable.js';
@@ -95,8 +96,10 @@ export function fillOptionals<
 /** As a decorator of a method: `@fillOptionals({ temperature: 0.7 }) @batch infer(inputs, context) {…}`. */
 export function fillOptionals(defaults: Readonly<Record<string, unknown>>): MethodDecorator;
 export function fillOptionals(defaults: object, fn?: AnyMethod): AnyMethod {
-  if (fn === undefined) return ((method, decorated) => filledFrom(defaults, method, decorated)) as MethodDecorator;
-  return filledFrom(defaults, fn);
+  const decorator: MethodDecorator = (method, decorated) => filledFrom(defaults, method, decorated) as typeof method;
+  const filled = fn === undefined ? decorator : filledFrom(defaults, fn);
+  expectObject(defaults, 'the defaults of fillOptionals');
+  return filled;
 }
 
 function filledFrom(defaults: object, fn: AnyMethod, decorated?: ClassMethodDecoratorContext): AnyMethod {

@@ -1,6 +1,7 @@
 // `groupByValues` is for functions that compute with one value of an input at a time, such as a language.
 
-import { logTextOf, TritonError } from '../errors.js';
+import { textOf } from '../checks/check.js';
+import { invalidArg, logTextOf, TritonError } from '../errors.js';
 import { batchFailure } from '../model/batch-failure.js';
 import { disownPromises, isPromiseLike } from '../model/awaitable.js';
 import type { InferenceContext, TensorFunc } from '../model/callable.js';
@@ -27,6 +28,7 @@ import {
   outputsByName,
   type Tensors,
 } from './decorator-parts.js';
+import { GroupStates } from './group-states.js';
 import { rowKeys } from './row-values.js';
 import { scatterRows, takeRows } from './rows.js';
 
@@ -77,19 +79,22 @@ interface GroupOptions extends GroupByValuesOptions {
 }
 
 function groupedBy(names: readonly string[], fn: AnyMethod, { padFn, decorated }: GroupOptions): AnyMethod {
+  if (padFn !== undefined && typeof padFn !== 'function')
+    throw invalidArg(`padFn of groupByValues must be a function, got ${textOf(padFn)}`);
   const infer = fn as AnyTensorFunc;
   function grouped(this: unknown, inputs: Tensors, context: InferenceContext): unknown {
     const { modelConfig } = expectContext(context, 'groupByValues');
     const groups = groupsOf(names.flatMap((name) => inputs[name] ?? []));
     if (groups.length <= 1) return infer.call(this, inputs, context);
     const parts = groups.map((rows) => ({ rows, context: withRows(context, rows) }));
+    const states = new GroupStates(inputs, groups, modelConfig);
     const results = callInTurn(parts, (part) => {
       const call = () => infer.call(this, rowsOfInputs(inputs, part.rows), part.context);
       return modelConfig.decoupled || modelConfig.isolateFailures === true ? call() : settleGroup(call, part.context);
     });
     const join = (outputs: readonly unknown[]) => {
       try {
-        return joinGroups(outputs, parts, { padFn, context });
+        return joinGroups(outputs, parts, { padFn, context, states });
       } catch (error) {
         // Those of one group are refused; nobody looks at the others.
         disownPromises(outputs, 3);
@@ -163,12 +168,14 @@ interface Group {
 interface Joining {
   readonly padFn: PadFunc | undefined;
   readonly context: InferenceContext;
+  readonly states: GroupStates;
 }
 
-function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context }: Joining): Tensors {
+function joinGroups(results: readonly unknown[], all: readonly Group[], { padFn, context, states }: Joining): Tensors {
   const { modelConfig } = context;
   const requestedOutputs = requestedByAny(context.requests, modelConfig);
   const outputs = results.map((result, index) => outputsByName(result, all[index]!.rows.length, all[index]!.context));
+  states.complete(outputs);
   const failed = all.filter((group) => haveAllFailed(group.context));
   const groups = all.filter((group) => !failed.includes(group));
   const given = outputs.filter((_, index) => groups.includes(all[index]!));

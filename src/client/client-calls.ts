@@ -7,6 +7,7 @@ import { CallClock } from './call-timings.js';
 import type { CallLimits } from './client-options.js';
 import { retryDelay } from './retry-policy.js';
 import type { OpenServer } from './in-process-server.js';
+import { tellTimings } from './tell-timings.js';
 import type { TurnQueue } from './turn-queue.js';
 
 export interface BegunCall extends Pick<CallLimits, 'timeoutMs' | 'signal' | 'retry' | 'onTimings'> {
@@ -96,7 +97,7 @@ export class ClientCalls {
       const clock = onTimings === undefined ? undefined : new CallClock(count, performance.now() - begin);
       call.clock = clock;
       const outcome = await settled(attempt);
-      if (clock !== undefined) onTimings?.(clock.timings('answer' in outcome));
+      if (clock !== undefined) tellTimings(onTimings!, clock.timings('answer' in outcome));
       if ('answer' in outcome) return outcome.answer;
       const { failure } = outcome;
       call.throwIfAborted();

@@ -62,7 +62,10 @@ export interface CallOptions {
   readonly signal?: AbortSignal;
   /** How this call is sent again. Members that are left out are as in the client's options. */
   readonly retry?: RetryOptions | false;
-  /** Gets the timings of each request that the call sends, once the request has been answered or has failed. */
+  /**
+   * Gets the timings of each request that the call sends, once the request has been answered or has failed. A failure of the function
+   * is a warning of the process, or an error of the page, and no failure of the call.
+   */
   readonly onTimings?: (timings: CallTimings) => void;
 }
 

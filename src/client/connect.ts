@@ -1,7 +1,7 @@
 // One object for all models of a server: their clients, over connections that they share.
 
+import { expectObject } from '../checks/check.js';
 import { TritonError } from '../errors.js';
-import { checkRecord } from './option-values.js';
 import type { ModelSpec } from '../model/callable.js';
 import { completeClientOptions, type ModelClientOptions } from './client-options.js';
 import type { InProcessServer } from '../in-process/open-transport.js';
@@ -37,7 +37,7 @@ export class ServerConnection<const M extends ModelSpecs = ModelSpecs> {
     const target = serverTarget(url);
     const complete = completeClientOptions(options, target.protocol);
     if ('modelVersion' in options) throw new TritonError('INVALID_ARG', MANY_VERSIONS);
-    checkRecord(models, 'models');
+    expectObject(models, 'models');
     this.#options = options;
     this.#shared = new SharedServer(target, complete);
     const { binaryData: _, ...ofServer } = options;

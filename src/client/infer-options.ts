@@ -1,7 +1,7 @@
 // Checks the options of one inference. Unknown options are refused, never ignored.
 
 import { TritonError } from '../errors.js';
-import { checkMembers, expectBoolean, expectAtLeast, expectInteger } from '../checks/check.js';
+import { checkMembers, expectBoolean, expectAtLeast, expectInteger, expectObject } from '../checks/check.js';
 import { isParameter, MAX_UINT64 } from '../model/is-parameter.js';
 import type { Parameters } from '../model/parameters.js';
 import type { RequestSequence } from '../model/request-sequence.js';
@@ -13,7 +13,7 @@ import {
   type CallOptions,
   type CompleteClientOptions,
 } from './client-options.js';
-import { checkRecord, describe, expectText, expectUnicode } from './option-values.js';
+import { describe, expectText, expectUnicode } from './option-values.js';
 
 /** The sequence that a request belongs to. */
 export interface SequenceOptions {
@@ -128,7 +128,7 @@ function refuseTwice(parameters: unknown, parameter: string, value: unknown, opt
 
 function checkClasses(classes: unknown): ReadonlyMap<string, number> | undefined {
   if (classes === undefined) return undefined;
-  checkRecord(classes, 'classes');
+  expectObject(classes, 'classes');
   const entries = Object.entries(classes as object).map(
     ([name, count]) => [name, expectInteger(count as number, 1, MAX_INT32, `classes of output '${name}'`)] as const,
   );
@@ -139,7 +139,7 @@ const MAX_INT32 = 2 ** 31 - 1;
 
 function checkParameters(parameters: unknown): Parameters | undefined {
   if (parameters === undefined) return undefined;
-  checkRecord(parameters, 'parameters');
+  expectObject(parameters, 'parameters');
   for (const [name, value] of Object.entries(parameters as object)) {
     if (name === 'binary_data_output')
       throw new TritonError('INVALID_ARG', `parameter '${name}' is set by the client itself`);

@@ -52,11 +52,6 @@ export function expectSignal(value: unknown): AbortSignal | undefined {
   throw new TritonError('INVALID_ARG', `signal must be an AbortSignal, got ${describe(value)}`);
 }
 
-export function checkRecord(value: unknown, what: string): void {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return;
-  throw new TritonError('INVALID_ARG', `${what} must be an object, got ${describe(value)}`);
-}
-
 export function describe(value: unknown): string {
   if (value === null) return 'null';
   return Array.isArray(value) ? 'a list' : typeof value;

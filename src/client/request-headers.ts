@@ -1,8 +1,9 @@
 // The headers that a client sends with its requests: the user's headers, checked, and the access token.
 
 import { lowerCase } from '../ascii.js';
+import { expectObject } from '../checks/check.js';
 import { TritonError } from '../errors.js';
-import { checkRecord, expectText } from './option-values.js';
+import { expectText } from './option-values.js';
 import type { Headers } from './transport.js';
 
 // Only the transport sets the headers that frame the message or the connection. It asks for no compressed answer, and reads none.
@@ -26,7 +27,7 @@ const OWN_HEADERS = [
 
 export function checkHeaders(headers: unknown): Headers {
   if (headers === undefined) return {};
-  checkRecord(headers, 'headers');
+  expectObject(headers, 'headers');
   const checked: Record<string, string> = {};
   for (const [name, value] of Object.entries(headers as object)) {
     if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/i.test(name))

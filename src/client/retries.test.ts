@@ -1,5 +1,5 @@
 import { constants } from 'node:http2';
-import { afterEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { startGrpc, startTcp } from '../../test/support/fake-servers.js';
 import { PROTOCOLS, startPlayed, type PlayedCall } from '../../test/support/played-server.js';
@@ -187,6 +187,47 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     for (const each of timings)
       for (const value of Object.values(each) as number[]) expect(value).toBeGreaterThanOrEqual(0);
     expect(timings[0]!.connectMs).toBeGreaterThan(0);
+  });
+});
+
+describe('a call whose onTimings fails', () => {
+  const isBroken = () => {
+    throw new Error('no such chart');
+  };
+
+  it.each([
+    ['throws', isBroken],
+    ['rejects', async () => isBroken()],
+  ])('ends as it would without it, and warns, when it %s', async (_, onTimings) => {
+    const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
+    onTestFinished(() => warn.mockRestore());
+    const turns = inTurn((call) => call.refuse(QUEUE_FULL));
+    await using server = await startPlayed('grpc', turns.play);
+    await using client = new ModelClient(server.url, double, { retry: QUICK });
+    const x = next();
+    expect((await client.inferSample({ x }, { onTimings })).y!.data).toEqual(x);
+    expect(turns.calls).toBe(2);
+    expect(warn.mock.calls).toEqual(
+      Array.from({ length: 2 }, () => [
+        expect.stringContaining('onTimings failed: Error: no such chart'),
+        'TSTritonWarning',
+      ]),
+    );
+  });
+
+  it('reports the failure to the page where there is no process', async () => {
+    await using server = await startPlayed('http', inTurn().play);
+    await using client = new ModelClient(server.url, double);
+    const reportError = vi.fn<(error: unknown) => void>();
+    const onTimings = () => {
+      vi.stubGlobal('process', { env: {} });
+      vi.stubGlobal('reportError', reportError);
+      queueMicrotask(() => vi.unstubAllGlobals());
+      return isBroken();
+    };
+    const x = next();
+    expect((await client.inferSample({ x }, { onTimings })).y!.data).toEqual(x);
+    expect(reportError.mock.calls).toEqual([[new Error('no such chart')]]);
   });
 });
 

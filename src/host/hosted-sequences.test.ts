@@ -184,6 +184,32 @@ describe('the callable of a model that batches by sequences', () => {
     expect(seen).toEqual([0, 5, 5]);
   });
 
+  it('may leave its state out in some groups of groupByValues, while the others keep what they give', () => {
+    const config = statefulConfig({ h: { dtype: 'int32', shape: [1] }, b: { dtype: 'bytes', shape: [1] } });
+    const seen: unknown[] = [];
+    const callable = ({ x, h, b }: Record<string, Tensor>) => {
+      const [value, [element]] = [Number(h!.data[0]), b!.data as Uint8Array[]];
+      seen.push([value, ...element!]);
+      h!.data[0] = 99;
+      element!.fill(99);
+      return Number(x!.data[0]) < 2 ? { y: x, h: [[value + 1]], b: [[Uint8Array.of(value)]] } : { y: x };
+    };
+    const grouped = batch(groupByValues(['x'], callable as never) as never);
+    const host = new CallableHost(config, grouped as never, { logger: LOGGER });
+    const batches = [[1, 2], [1, 2], [2, 1], [1, 2]]; // prettier-ignore
+    batches.forEach((values, index) => {
+      const requests = values.map((value, slot) => {
+        const request = new HostedRequest({ x: new Tensor('int32', Int32Array.of(value), [1, 1]) }, 1, '', undefined);
+        request.sequence = { id: slot + 1, start: index === 0, end: false };
+        request.live = { serial: slot + 1, slot };
+        request.requestedOutputs = ['y'];
+        return request;
+      });
+      host.execute(requests, () => undefined);
+    });
+    expect(seen).toEqual([[0], [0], [1, 0], [0], [2, 1], [0], [2, 1], [1, 0]]);
+  });
+
   it('keeps the states of a stream when the stream has ended well', async () => {
     const config = statefulConfig({ h: { dtype: 'int32', shape: [1] } }, { decoupled: true });
     const seen: unknown[] = [];

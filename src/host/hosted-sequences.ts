@@ -14,6 +14,7 @@ import type { ResolvedOutputs } from '../model/resolve-outputs.js';
 import type { SequenceEndReason } from '../model/sequence-batching.js';
 import type { SequenceStateSource } from '../model/sequence-state-source.js';
 import type { Logger } from '../observability/logger.js';
+import { copyOf } from '../tensor/copy-of.js';
 import { type DataOf, type Dtype, DTYPES, isBytesDtype } from '../tensor/dtype.js';
 import { decodeRaw } from '../tensor/raw.js';
 import { Tensor } from '../tensor/tensor.js';
@@ -216,11 +217,6 @@ export class HostedSequences {
     const data = decodeRaw(dtype, bytes.slice());
     return new Tensor(dtype, data, this.#isBatched ? [1, ...shape] : shape);
   }
-}
-
-function copyOf({ dtype, data, shape }: Tensor): Tensor {
-  const copy = dtype === 'bytes' ? (data as DataOf['bytes']).map((element) => new Uint8Array(element)) : data.slice();
-  return new Tensor(dtype, copy as DataOf[Dtype], shape);
 }
 
 function zeros(dtype: Dtype, count: number): DataOf[Dtype] {

@@ -153,7 +153,7 @@ export class BodyReceiver {
     const limit = Math.min(plan.limit, exchange.largestBody);
     const before = this.#pieces.length - 1;
     // Chunks may come in several pieces, but only tiny chunks make many tiny pieces.
-    if (size > limit) this.fault = bodyTooLarge(`more than ${limit}`, limit);
+    if (size > limit) this.fault = bodyTooLarge(`more than ${limit}`, limit, plan);
     else if (before >= MOST_TINY_PIECES && size < before * TINY) this.fault = TOO_MANY_CHUNKS;
   }
 

@@ -93,7 +93,7 @@ export class Exchange implements HttpExchange, HeldRequest {
     const limit = Math.min(plan.limit, this.largestBody);
     if (bodyLength > limit) {
       // Reading the rest only to drop it could take forever.
-      this.refuse(bodyTooLarge(String(bodyLength), limit));
+      this.refuse(bodyTooLarge(String(bodyLength), limit, plan));
       return;
     }
     if (this.#expectsContinue) this.continue();

@@ -1,7 +1,7 @@
 // A mistake in the bytes of the other side. The connection closes then, after the answer that says so where there is one,
 // because nobody knows where the next message would begin.
 
-import { type HttpExchange, RETRY_AFTER_SECONDS } from './http-exchange.js';
+import { type BodyPlan, type HttpExchange, RETRY_AFTER_SECONDS } from './http-exchange.js';
 
 export interface Fault {
   /** Of the answer that refuses a request. */
@@ -43,9 +43,9 @@ export const TOO_MANY_CHUNKS = refused(
   `Chunked request body exceeds maximum of ${MOST_TINY_PIECES} non-empty chunks. Send fewer or larger HTTP chunks.`,
 );
 
-/** `size`: if known. */
-export function bodyTooLarge(size: string, limit: number): Fault {
-  return refused(400, `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`);
+/** `limit`: that of the plan, or a lower one. */
+export function bodyTooLarge(size: string, limit: number, { tooLarge = 400 }: Pick<BodyPlan, 'tooLarge'>): Fault {
+  return refused(tooLarge, `request size of ${size} bytes exceeds the maximum allowed input size of ${limit} bytes`);
 }
 
 export function noMemory(size: number): Fault {

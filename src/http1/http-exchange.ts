@@ -21,6 +21,8 @@ export interface HttpRequest {
 export interface BodyPlan {
   /** Larger bodies are refused. */
   readonly limit: number;
+  /** With this status. Default: 400, as Triton does. */
+  readonly tooLarge?: 400 | 413;
   /** An offset in the body. In memory that was allocated for a large body, a typed array of any kind may begin there. */
   readonly alignedAt: number;
   /**

@@ -36,10 +36,15 @@ const SIGNATURES = {
   },
 } as const satisfies Record<OpenAiEndpoint, Readonly<Record<'inputs' | 'outputs', Readonly<Record<string, Wanted>>>>>;
 
-/** Throws INVALID_ARG when the endpoint is unknown, or the tensors are not the endpoint's. */
+/** Throws INVALID_ARG when the endpoint is unknown, the tensors are not the endpoint's, or it could serve no request of the endpoint. */
 export function checkOpenAi(
   endpoint: unknown,
-  { inputs, outputs, decoupled }: Pick<CompleteModelConfig, 'inputs' | 'outputs' | 'decoupled'>,
+  {
+    inputs,
+    outputs,
+    decoupled,
+    sequenceBatching,
+  }: Pick<CompleteModelConfig, 'inputs' | 'outputs' | 'decoupled' | 'sequenceBatching'>,
   where: string,
 ): OpenAiEndpoint {
   const known = OPENAI_ENDPOINTS.find((name) => name === endpoint);
@@ -52,6 +57,16 @@ export function checkOpenAi(
   }
   if (decoupled && (known === 'embeddings' || known === 'transcriptions')) {
     throw invalidArg(`openai: '${known}' of ${where} needs one response per request, got a decoupled model`);
+  }
+  if (sequenceBatching !== undefined && known === 'embeddings') {
+    throw invalidArg(
+      `openai: '${known}' of ${where} excludes config.sequenceBatching: a request may have several texts, and one of a sequence has one row`,
+    );
+  }
+  if (sequenceBatching?.iterative === false) {
+    throw invalidArg(
+      `openai: '${known}' of ${where} excludes a config.sequenceBatching that is not iterative: requests of the OpenAI API belong to no sequence`,
+    );
   }
   const signature = SIGNATURES[known];
   checkTensors(inputs, signature.inputs, `openai: '${known}' of ${where} needs an input`);

@@ -95,7 +95,9 @@ export function completeModelConfig(spec: ModelSpec, instanceCount: number): Com
       `config.executionTimeoutMicroseconds of ${where}`,
     ),
     ...(isolateFailures && { isolateFailures }),
-    ...(spec.openai !== undefined && { openai: checkOpenAi(spec.openai, { inputs, outputs, decoupled }, where) }),
+    ...(spec.openai !== undefined && {
+      openai: checkOpenAi(spec.openai, { inputs, outputs, decoupled, ...sequences }, where),
+    }),
     strict: expectBoolean(spec.strict ?? false, `strict of ${where}`),
     ...(spec.route !== undefined && { route: parseRoute(spec.route, `route of ${where}`) }),
     ...(spec.description !== undefined && {

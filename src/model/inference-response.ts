@@ -1,5 +1,6 @@
 // A callable returns or yields an `InferenceResponse` to say more of a response than its outputs.
 
+import { expectObject } from '../checks/check.js';
 import type { Parameters } from './parameters.js';
 
 const BRAND = Symbol.for('tstriton.InferenceResponse');
@@ -29,6 +30,7 @@ export class InferenceResponse<Outputs = unknown> {
   readonly final: boolean;
 
   constructor(outputs: Outputs, options: InferenceResponseOptions = {}) {
+    expectObject(options, 'options of an InferenceResponse');
     this.outputs = outputs;
     this.parameters = options.parameters;
     this.final = options.final === true;

@@ -1,6 +1,7 @@
 // Users declare metrics of their own once as values, and record them through `context.metrics`. Declarations are plain
 // data, so that they work in any thread and any copy of the package. Recorded values cross threads as plain data too.
 
+import { checkMembers } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 
 export interface MetricOptions<L extends string> {
@@ -73,12 +74,12 @@ const DEFAULT_BUCKETS: readonly number[] = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25,
  * context.metrics.add(tokens, 12, { language: 'de' });
  */
 export function counter<const L extends string = never>(options: MetricOptions<L>): CounterMetric<L> {
-  return { kind: 'counter', ...checked(options) };
+  return { kind: 'counter', ...checked(options, 'counter') };
 }
 
 /** Declares a gauge. Throws INVALID_ARG for names that Prometheus does not allow or that are taken. */
 export function gauge<const L extends string = never>(options: MetricOptions<L>): GaugeMetric<L> {
-  return { kind: 'gauge', ...checked(options) };
+  return { kind: 'gauge', ...checked(options, 'gauge') };
 }
 
 /**
@@ -88,6 +89,7 @@ export function gauge<const L extends string = never>(options: MetricOptions<L>)
 export function histogram<const L extends string = never>(
   options: MetricOptions<L> & { readonly buckets?: readonly number[] },
 ): HistogramMetric<L> {
+  const own = checked(options, 'histogram');
   const buckets = options.buckets ?? DEFAULT_BUCKETS;
   const ascending = buckets.every(
     (bound, index) => Number.isFinite(bound) && (index === 0 || bound > buckets[index - 1]!),
@@ -97,10 +99,13 @@ export function histogram<const L extends string = never>(
       `the buckets of metric '${options.name}' must be finite numbers in ascending order, got [${buckets.join(', ')}]`,
     );
   }
-  return { kind: 'histogram', ...checked(options), buckets: [...buckets] };
+  return { kind: 'histogram', ...own, buckets: [...buckets] };
 }
 
-function checked<L extends string>({ name, help, labels = [] }: MetricOptions<L>) {
+function checked<L extends string>(options: MetricOptions<L>, kind: Metric['kind']) {
+  const members = ['name', 'help', 'labels', ...(kind === 'histogram' ? ['buckets'] : [])];
+  checkMembers(options, members, `options of a ${kind}`);
+  const { name, help, labels = [] } = options;
   const refuse = (message: string) => invalidArg(message);
   if (typeof name !== 'string' || !/^[a-zA-Z_:][a-zA-Z0-9_:]*$/.test(name)) {
     throw refuse(`the name of a metric must be letters, digits, underscores and colons, got ${JSON.stringify(name)}`);

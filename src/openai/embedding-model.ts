@@ -25,7 +25,9 @@ export type EmbedFunc = (
   context: InferenceContext<EmbeddingInputs>,
 ) => Awaitable<readonly Embedding[]>;
 
-export interface EmbeddingModelOptions extends OpenAiModelOptions<Omit<ModelConfig<false>, 'batching' | 'decoupled'>> {
+export interface EmbeddingModelOptions extends OpenAiModelOptions<
+  Omit<ModelConfig<false>, 'batching' | 'decoupled' | 'sequenceBatching'>
+> {
   readonly embed: EmbedFunc;
   /** Counts the tokens of a text, for `usage` in answers. Default: 0 for every text. */
   readonly countTokens?: (text: string) => number;

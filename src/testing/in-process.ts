@@ -1,5 +1,7 @@
 // A whole server in this process, without ports and without a thread, for tests of applications.
 
+import { textOf } from '../checks/check.js';
+import { invalidArg } from '../errors.js';
 import { OPEN_TRANSPORT, type InProcessServer } from '../in-process/open-transport.js';
 import type { InProcessRun } from '../frontend/served-core.js';
 import { RUN_IN_PROCESS, type RunsInProcess } from '../server/in-process.js';
@@ -22,6 +24,8 @@ export interface RunningInProcess extends InProcessServer, AsyncDisposable {
  * await using client = new ModelClient(server, addSub);
  */
 export async function inProcess(triton: RunsInProcess): Promise<RunningInProcess> {
+  if (typeof (triton as Partial<RunsInProcess> | null)?.[RUN_IN_PROCESS] !== 'function')
+    throw invalidArg(`inProcess takes a Triton, got ${textOf(triton)}`);
   const run = (await triton[RUN_IN_PROCESS]()) as InProcessRun;
   const stop = () => triton.stop();
   return {

@@ -1,7 +1,8 @@
 // A model that gives a test's answers and remembers its requests: for tests of applications that have a client.
 
 import { OPEN_TRANSPORT, type InProcessServer } from '../in-process/open-transport.js';
-import { TritonError } from '../errors.js';
+import { expectObject, textOf } from '../checks/check.js';
+import { invalidArg, TritonError } from '../errors.js';
 import type { Awaitable } from '../model/awaitable.js';
 import type { InferenceRequest, ModelSpec, Result } from '../model/callable.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -49,6 +50,9 @@ export class MockModel<I extends TensorSpecs, O extends TensorSpecs, Decoupled e
 
   /** Throws INVALID_ARG for a declaration that `bind` refuses. */
   constructor(model: ModelSpec<I, O, Decoupled>, answer: MockAnswer<I, O, Decoupled>) {
+    expectObject(model, 'the declaration of a mock');
+    if (typeof answer !== 'function')
+      throw invalidArg(`the answer of a mock must be a function, got ${textOf(answer)}`);
     this.answer = answer;
     this.#triton = new Triton({ logError: false, logWarning: false, logInfo: false });
     const decoupled = model.config?.decoupled === true;

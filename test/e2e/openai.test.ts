@@ -16,6 +16,7 @@ import { describe, expect, it } from 'vitest';
 import { batch, chatModel, type ChatRequest, completionModel, type CompletionRequest, embeddingModel, instanceGroup, messageText, stream, Triton, TritonError, type TritonConfig } from 'tstriton'; // prettier-ignore
 import { ModelClient } from 'tstriton/client';
 
+import { RawConnection } from '../support/raw-http.js';
 import { repositoryAt } from '../support/repository-folder.js';
 import { FREE_PORTS, gate, type RunningServer, startServer } from '../support/start-server.js';
 import { emptyFolder } from '../support/temporary-files.js';
@@ -652,6 +653,10 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
       status: 413,
       message: expect.stringContaining('at most 1000') as string,
     });
+    await using chunked = await RawConnection.open(server.triton.httpPort!);
+    const head = 'POST /v1/completions HTTP/1.1\r\nHost: models.example\r\nTransfer-Encoding: chunked\r\n\r\n';
+    await chunked.send(`${head}${(1001).toString(16)}\r\n${' '.repeat(1001)}\r\n`);
+    expect((await chunked.answer())?.status).toBe(413);
     const preflight = await fetch(`${server.http}/v1/completions`, {
       method: 'OPTIONS',
       headers: {

@@ -28,6 +28,9 @@ const REFUSED: Partial<Record<OptionName, string>> = {
   metricsAddress: METRICS,
 };
 
+/** At all addresses of a pod, of IPv4 and IPv6 or of IPv4 alone. */
+const EVERYWHERE = ['::', '0.0.0.0'];
+
 interface ServerSettings {
   readonly env: Readonly<Record<string, string>>;
   readonly serveArgs: readonly string[];
@@ -43,7 +46,7 @@ export function checkServerOptions({ env, serveArgs, modelsClaim, tokenSecret }:
   for (const [variable, value] of Object.entries(env)) {
     const name = optionOf(variable, value);
     if (name === undefined) continue;
-    checkOption(name, `--env ${variable}`);
+    checkOption(name, `--env ${variable}`, value);
     if (name === 'accessToken' && tokenSecret !== undefined)
       throw invalidArg(`--env ${variable} and --token-secret both set the access token, expected one of them`);
     // The flag in the arguments of the container would count, or the mount would not be served.
@@ -51,24 +54,26 @@ export function checkServerOptions({ env, serveArgs, modelsClaim, tokenSecret }:
       throw invalidArg(`--env ${variable} does not count beside the arguments: give -- --model-repository FOLDER`);
   }
   for (const [at, arg] of serveArgs.entries()) {
-    const [flag = '', value] = arg.split('=', 2);
+    const [flag = '', value = serveArgs[at + 1] ?? ''] = arg.split('=', 2);
     const name = (Object.keys(OPTIONS) as OptionName[]).find((option) => flagOf(option) === flag);
     if (name === undefined) continue;
-    checkOption(name, `-- ${flag}`);
-    const folder = value ?? serveArgs[at + 1] ?? '';
-    if (name === 'modelRepository' && modelsClaim !== undefined && !isWithin(folder))
-      throw invalidArg(`--models-claim is mounted at ${MODELS}, expected -- ${flag} ${MODELS}, got ${folder}`);
+    checkOption(name, `-- ${flag}`, value);
+    if (name === 'modelRepository' && modelsClaim !== undefined && !isWithin(value))
+      throw invalidArg(`--models-claim is mounted at ${MODELS}, expected -- ${flag} ${MODELS}, got ${value}`);
   }
 }
 
-function checkOption(name: OptionName, given: string): void {
+function checkOption(name: OptionName, given: string, value: string): void {
   if (OWN.includes(name)) {
     throw invalidArg(
       `${given} would not change the ports, probes and times of the files: give ${flagOf(name)} to deploy itself`,
     );
   }
   const reason = REFUSED[name];
-  if (reason !== undefined) throw invalidArg(`${given} does not fit the files: ${reason}`);
+  const isAddress = name.endsWith('Address');
+  if (reason === undefined || (isAddress && EVERYWHERE.includes(value))) return;
+  const expected = isAddress ? `; expected ${EVERYWHERE.join(' or ')}, got ${value}` : '';
+  throw invalidArg(`${given} does not fit the files: ${reason}${expected}`);
 }
 
 /** Undefined for a variable of another program. */

@@ -131,6 +131,11 @@ describe('options of the server that the files would not follow', () => {
     ['TLS of gRPC', { env: { TSTRITON_CONFIG_GRPC_USE_SSL: 'true' } }, 'the Service offers gRPC without TLS'],
     ['an address', { env: { TSTRITON_CONFIG_METRICS_ADDRESS: '127.0.0.1' } }, 'autoscalers and monitors ask'],
     [
+      'an address in a flag',
+      { serveArgs: ['m.js', '--http-address', '::1'] },
+      '-- --http-address does not fit the files: the probes ask at the address of the pod, over HTTP without TLS; expected :: or 0.0.0.0, got ::1',
+    ],
+    [
       'two tokens',
       { env: { TSTRITON_CONFIG_ACCESS_TOKEN: 'x' } },
       '--env TSTRITON_CONFIG_ACCESS_TOKEN and --token-secret both set the access token',
@@ -162,6 +167,11 @@ describe('options of the server that the files would not follow', () => {
     ],
   ])('are refused: %s', (_, changes, message) => {
     expect(given(changes)).toThrow(message);
+  });
+
+  it('are no addresses that stand for all of a pod', () => {
+    const env = { TSTRITON_CONFIG_HTTP_ADDRESS: '::', PYTRITON_TRITON_CONFIG_METRICS_ADDRESS: '0.0.0.0' };
+    expect(given({ env, serveArgs: ['m.js', '--grpc-address', '::', '--http-address=::'] })).not.toThrow();
   });
 
   it('are not all options', () => {

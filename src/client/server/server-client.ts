@@ -2,7 +2,7 @@
 // same answers.
 
 import { TritonError } from '../../errors.js';
-import { checkMembers, expectAtLeast } from '../../checks/check.js';
+import { checkMembers, expectAtLeast, expectObject, expectString } from '../../checks/check.js';
 import type { ModelMetadata } from '../../protocol/model-metadata.js';
 import { plainMessage } from '../../protocol/plain-message.js';
 import {
@@ -79,12 +79,12 @@ export class ServerClient {
 
   /** Whether the server runs. Rejects with UNAVAILABLE when it cannot be reached. */
   async isLive(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#ask(ask.serverLive(), { ...NOW, ...options })).live;
+    return (await this.#ask(ask.serverLive(), { ...NOW, ...checked(options) })).live;
   }
 
   /** Whether the server and its models take requests. */
   async isReady(options: CallOptions = {}): Promise<boolean> {
-    return (await this.#ask(ask.serverReady(), { ...NOW, ...options })).ready;
+    return (await this.#ask(ask.serverReady(), { ...NOW, ...checked(options) })).ready;
   }
 
   /** Whether a model takes requests; false for an unknown one. */
@@ -102,8 +102,9 @@ export class ServerClient {
    * Settles when the server takes requests, and the named model too. Until then it asks again and again, even while no server
    * listens at the address. Rejects at the deadline, `timeoutMs`, with the last reason; at once with other errors.
    */
-  async waitForReady({ model, modelVersion, ...options }: WaitOptions = {}): Promise<void> {
-    const limits = completeCallOptions(options, this.#options);
+  async waitForReady(options: WaitOptions = {}): Promise<void> {
+    const { model, modelVersion, ...ofCall } = checked(options);
+    const limits = completeCallOptions(ofCall, this.#options);
     const subject = `${model === undefined ? '' : `model '${model}' of `}the server at ${this.#address} to be ready`;
     const asked =
       model === undefined
@@ -146,42 +147,42 @@ export class ServerClient {
   }
 
   /** The models of the repository. With `ready`, only the models that take requests. */
-  async repositoryIndex({ ready = false, ...options }: CallOptions & { readonly ready?: boolean } = {}): Promise<
-    readonly RepositoryModel[]
-  > {
-    const { models } = await this.#ask(ask.repositoryIndex(ready), options);
+  async repositoryIndex(options: CallOptions & { readonly ready?: boolean } = {}): Promise<readonly RepositoryModel[]> {
+    const { ready = false, ...ofCall } = checked(options);
+    const { models } = await this.#ask(ask.repositoryIndex(ready), ofCall);
     return models.map(({ name, version, state, reason }) => ({ name, version, state, reason }));
   }
 
   /** Settles when the model is loaded. */
-  async loadModel(modelName: string, { config, files, ...options }: ModelLoad & CallOptions = {}): Promise<void> {
+  async loadModel(modelName: string, options: ModelLoad & CallOptions = {}): Promise<void> {
+    const { config, files, ...ofCall } = checked(options);
     const load = { ...(config === undefined ? {} : { config }), ...(files === undefined ? {} : { files }) };
-    await this.#ask(ask.loadModel(modelName, load), options);
+    await this.#ask(ask.loadModel(modelName, load), ofCall);
   }
 
   /** The server begins to unload the model. With `unloadDependents` it also unloads the models that only this model needs. */
   async unloadModel(
     modelName: string,
-    { unloadDependents = false, ...options }: CallOptions & { readonly unloadDependents?: boolean } = {},
+    options: CallOptions & { readonly unloadDependents?: boolean } = {},
   ): Promise<void> {
-    await this.#ask(ask.unloadModel(modelName, unloadDependents), options);
+    const { unloadDependents = false, ...ofCall } = checked(options);
+    await this.#ask(ask.unloadModel(modelName, unloadDependents), ofCall);
   }
 
   /** The trace settings of the server, or of one model with `model`. */
-  async traceSettings({
-    model = '',
-    ...options
-  }: CallOptions & { readonly model?: string } = {}): Promise<ServedTraceSettings> {
-    return traceSettingsIn(await this.#ask(ask.traceSettings(model, undefined), options));
+  async traceSettings(options: CallOptions & { readonly model?: string } = {}): Promise<ServedTraceSettings> {
+    const { model = '', ...ofCall } = checked(options);
+    return traceSettingsIn(await this.#ask(ask.traceSettings(model, undefined), ofCall));
   }
 
   /** The settings after the change. */
   async updateTraceSettings(
     update: TraceSettingsUpdate,
-    { model = '', ...options }: CallOptions & { readonly model?: string } = {},
+    options: CallOptions & { readonly model?: string } = {},
   ): Promise<ServedTraceSettings> {
+    const { model = '', ...ofCall } = checked(options);
     checkMembers(update, ['level', 'rate', 'count', 'logFrequency'], 'trace settings');
-    return traceSettingsIn(await this.#ask(ask.traceSettings(model, update), options));
+    return traceSettingsIn(await this.#ask(ask.traceSettings(model, update), ofCall));
   }
 
   async logSettings(options: CallOptions = {}): Promise<ServedLogSettings> {
@@ -260,13 +261,21 @@ const LONGEST_DELAY_MS = 1000;
 /** Throws INVALID_ARG. */
 function referenceIn(
   modelName: string,
-  { modelVersion, ...call }: ModelCallOptions,
+  options: ModelCallOptions,
 ): {
   readonly model: ModelReference;
   readonly call: CallOptions;
 } {
+  const { modelVersion, ...call } = checked(options);
+  expectString(modelName, 'modelName');
   const version = modelVersion === undefined ? '' : String(expectAtLeast(modelVersion, 1, 'modelVersion'));
   return { model: { modelName, modelVersion: version }, call };
+}
+
+/** Throws INVALID_ARG. Their members are checked later. */
+function checked<Options extends CallOptions>(options: Options): Options {
+  expectObject(options, 'options of a call');
+  return options;
 }
 
 function plain<T, Message extends object>(type: MessageType<Message>, message: Message): T {

@@ -1,6 +1,6 @@
 // The questions that a ServerClient asks, in both protocols.
 
-import { checkMembers, expectAtLeast, expectString } from '../../checks/check.js';
+import { checkMembers, expectAtLeast, expectObject, expectString } from '../../checks/check.js';
 import {
   LogSettingsResponse,
   ModelConfigResponse,
@@ -91,6 +91,8 @@ export const repositoryIndex = (ready: boolean) =>
   );
 
 export const loadModel = (modelName: string, { config, files = {} }: ModelLoad) => {
+  if (config !== undefined && typeof config !== 'string') expectObject(config, 'the config of a load');
+  expectObject(files, 'the files of a load');
   const text = config === undefined || typeof config === 'string' ? config : JSON.stringify(config);
   const contents = Object.entries(files).map(([path, bytes]) => [`file:${path}`, bytes] as const);
   return serverOperation(
@@ -98,7 +100,7 @@ export const loadModel = (modelName: string, { config, files = {} }: ModelLoad) 
     {
       method: 'RepositoryModelLoad',
       message: {
-        modelName,
+        modelName: expectString(modelName, 'modelName'),
         parameters: Object.fromEntries([
           ...(text === undefined
             ? []
@@ -129,7 +131,7 @@ export const unloadModel = (modelName: string, unloadDependents: boolean) =>
     {
       method: 'RepositoryModelUnload',
       message: {
-        modelName,
+        modelName: expectString(modelName, 'modelName'),
         parameters: unloadDependents
           ? { unload_dependents: { parameterChoice: { case: 'boolParam', value: true } } }
           : {},
@@ -154,7 +156,7 @@ export const traceSettings = (modelName: string, update: TraceSettingsUpdate | u
     {
       method: 'TraceSetting',
       message: {
-        modelName,
+        modelName: expectString(modelName, 'model'),
         settings: Object.fromEntries(values.map(([name, value]) => [name, { value: [...(value ?? [])] }])),
       },
     },
@@ -230,10 +232,12 @@ function settingsOf(json: JsonValue, read: (value: JsonValue) => JsonValue): Jso
   };
 }
 
+const REGION_NAME = 'name of a region of shared memory';
+
 export const sharedMemoryStatus = (name: string) =>
   serverOperation(
     SystemSharedMemoryStatusResponse,
-    { method: 'SystemSharedMemoryStatus', message: { name } },
+    { method: 'SystemSharedMemoryStatus', message: { name: expectString(name, REGION_NAME) } },
     {
       method: GET,
       path: `/systemsharedmemory${regionPath(name)}/status`,
@@ -247,7 +251,7 @@ export const sharedMemoryStatus = (name: string) =>
 export const registerSharedMemory = (region: SharedMemoryRegion) => {
   const what = 'a region of shared memory';
   checkMembers(region, ['name', 'key', 'offset', 'byteSize'], what);
-  const name = expectString(region.name, `name of ${what}`);
+  const name = expectString(region.name, REGION_NAME);
   const key = expectString(region.key, `key of ${what}`);
   const offset = expectAtLeast(region.offset ?? 0, 0, `offset of ${what}`);
   const byteSize = expectAtLeast(region.byteSize, 0, `byteSize of ${what}`);
@@ -269,7 +273,7 @@ export const registerSharedMemory = (region: SharedMemoryRegion) => {
 export const unregisterSharedMemory = (name: string) =>
   serverOperation(
     SystemSharedMemoryUnregisterResponse,
-    { method: 'SystemSharedMemoryUnregister', message: { name } },
+    { method: 'SystemSharedMemoryUnregister', message: { name: expectString(name, REGION_NAME) } },
     { method: POST, path: `/systemsharedmemory${regionPath(name)}/unregister` },
   );
 

@@ -1,9 +1,8 @@
 // A server on this machine, with the tensors of its inferences in system shared memory. Clients take it in the place of a URL.
 
 import { TritonError } from '../../errors.js';
-import { expectAtLeast } from '../../checks/check.js';
+import { expectAtLeast, expectObject } from '../../checks/check.js';
 import { completeClientOptions, type ServerClientOptions } from '../client-options.js';
-import { checkRecord } from '../option-values.js';
 import { serverTarget, SharedServer, type ServerTarget } from '../in-process-server.js';
 import { SharedMemoryTransport } from './shared-memory-transport.js';
 
@@ -38,6 +37,7 @@ export class SharedMemory extends SharedServer {
         `shared memory of clients is supported on Linux only, this process runs on ${process.platform}`,
       );
     }
+    expectObject(options, 'options of SharedMemory');
     const { outputs, maxBytes = DEFAULT_MAX_BYTES, ...ofClient } = options;
     const target = serverTarget(url);
     const complete = completeClientOptions(ofClient, target.protocol, 'server');
@@ -64,7 +64,7 @@ export class SharedMemory extends SharedServer {
 }
 
 function checkRooms(outputs: Readonly<Record<string, number>>): ReadonlyMap<string, number> {
-  checkRecord(outputs, 'outputs');
+  expectObject(outputs, 'outputs');
   const rooms = Object.entries(outputs).map(
     ([name, bytes]) => [name, expectAtLeast(bytes, 1, `outputs['${name}']`)] as const,
   );

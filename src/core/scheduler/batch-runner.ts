@@ -162,6 +162,11 @@ export class BatchRunner {
     return this.#stopped ?? this.#interrupted;
   }
 
+  /** Whether no batch will run any more. */
+  get isStopped(): boolean {
+    return this.#stopped !== undefined;
+  }
+
   /** The instance that gets the next batch; undefined while none has room. */
   free(): Slot | undefined {
     return this.#slots.free();

@@ -43,8 +43,10 @@ export class DirectSequences extends InstanceSequences {
     this.#cancelled.delete(sequence);
   }
 
-  /** It is found in its slot. */
-  offer(): void {}
+  /** Its next request is found in its slot. */
+  offer(sequence: LiveSequence): void {
+    if (sequence.first?.decided === true) this.#cancelled.add(sequence);
+  }
 
   cancelled(request: SequencedRequest): void {
     this.#cancelled.add(request.live!);

@@ -53,7 +53,7 @@ export abstract class InstanceSequences implements SequenceHolder {
 
   abstract cancelled(request: SequencedRequest): void;
 
-  /** Sequences that are over because the client of their next request is gone. */
+  /** Sequences that do not go on as they are, because the client of their next request is gone. */
   abstract takeCancelled(): LiveSequence[];
 
   /** What the instance, which has room, should do. */

@@ -92,10 +92,21 @@ export class LiveSequence {
     return this.#resumed ?? this.#waiting?.at(0);
   }
 
-  /** Whether the client of any request that waits is gone. */
+  /** Whether the client of any request is gone that waits before the next START. For a sequence of the backlog. */
   get isCancelled(): boolean {
-    for (let i = 0; i < (this.#waiting?.length ?? 0); i++) if (this.#waiting!.at(i)!.decided) return true;
-    return this.#resumed?.decided === true;
+    for (let i = 0; i < this.waiting; i++) {
+      const request = this.#waiting!.at(i)!;
+      if (i > 0 && request.sequence?.start === true) return false;
+      if (request.decided) return true;
+    }
+    return false;
+  }
+
+  /** Whether a START waits behind the next request: with it the sequence begins afresh. */
+  get beginsAgain(): boolean {
+    const behind = this.#resumed === undefined ? 1 : 0;
+    for (let i = behind; i < (this.#waiting?.length ?? 0); i++) if (beginsAfresh(this.#waiting!.at(i)!)) return true;
+    return false;
   }
 
   push(request: SequencedRequest): void {
@@ -116,4 +127,17 @@ export class LiveSequence {
     if (this.#waiting?.length === 0) this.#waiting = undefined;
     return request;
   }
+
+  /** Takes out the next request, and those behind it up to the START with which the sequence begins afresh. */
+  shiftUntilStart(): SequencedRequest[] {
+    const taken: SequencedRequest[] = [];
+    do taken.push(this.shift()!);
+    while (this.first !== undefined && !beginsAfresh(this.first));
+    return taken;
+  }
+}
+
+/** The START of a client that is gone begins nothing. */
+function beginsAfresh({ sequence, decided }: SequencedRequest): boolean {
+  return sequence?.start === true && !decided;
 }

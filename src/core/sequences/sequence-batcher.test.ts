@@ -209,6 +209,19 @@ describe('SequenceBatcher', () => {
     expect(batcher.nextExpiry()).toBe(Infinity);
   });
 
+  it('tells the clients of lost sequences so, also when no instance came back in time, until it is closed', () => {
+    const instance = direct(4);
+    const { batcher, run } = start([instance]);
+    for (const id of [1, 2]) batcher.accept(request(id, 'S'), 0);
+    for (const each of run(instance, 0)) batcher.executed(each, 1);
+    batcher.remove(instance, 2);
+    batcher.failAll(new TritonError('UNAVAILABLE', 'all instances ended while the request waited'));
+    expect(() => batcher.accept(request(1), 3)).toThrow("sequence 1 of model 'm' was lost");
+    batcher.close();
+    expect(batcher.nextExpiry()).toBe(Infinity);
+    expect(() => batcher.accept(request(2), 4)).toThrow('must specify the START flag');
+  });
+
   it('gives a new sequence no slot of a blocked instance', () => {
     const [blocked, free] = [direct(2), direct(2)];
     const { batcher, run } = start([blocked, free]);
@@ -244,6 +257,87 @@ describe('SequenceBatcher', () => {
     expect(over).toEqual(['1 unloaded']);
     for (const each of run(instance, 3)) batcher.executed(each, 4);
     expect(over).toEqual(['1 unloaded', '2 unloaded']);
+  });
+
+  describe.each([
+    ['direct', direct],
+    ['oldest', oldest],
+  ] as const)('with another START behind a request whose client is gone: %s', (_, make) => {
+    const leave = (batcher: SequenceBatcher, ...gone: readonly TestRequest[]) => {
+      for (const each of gone) each.decided = true;
+      for (const each of gone) batcher.cancel(each);
+    };
+
+    it('fails the requests up to that START, and runs it and those behind it', () => {
+      const instance = make(2);
+      const { batcher, run, over, failed } = start([instance]);
+      const all = [request(1, 'S'), request(1), request(1), request(1, 'S'), request(1, 'E')];
+      const [first, left, behind, again, end] = all as [
+        TestRequest,
+        TestRequest,
+        TestRequest,
+        TestRequest,
+        TestRequest,
+      ];
+      for (const each of all) batcher.accept(each, 0);
+      expect(run(instance, 0)).toEqual([first]);
+      leave(batcher, left);
+      batcher.executed(first, 1);
+      expect(run(instance, 1)).toEqual([again]);
+      expect(failed).toHaveLength(2);
+      expect(over).toEqual([]);
+      batcher.executed(again, 2);
+      expect(run(instance, 2)).toEqual([end]);
+      batcher.executed(end, 3);
+      expect(over).toEqual(['1 ended']);
+      expect([left, behind].map(({ live }) => live)).toEqual([again.live, again.live]);
+    });
+
+    it('passes over a START whose client is gone too, and fails what is behind it', () => {
+      const instance = make(2);
+      const { batcher, run, over, failed } = start([instance]);
+      const all = [request(1, 'S'), request(1), request(1, 'S'), request(1), request(1, 'S'), request(1)];
+      for (const each of all) batcher.accept(each, 0);
+      run(instance, 0);
+      leave(batcher, all[1]!, all[2]!, all[5]!);
+      batcher.executed(all[0]!, 1);
+      expect(run(instance, 1)).toEqual([all[4]]);
+      expect(failed).toHaveLength(3);
+      batcher.executed(all[4]!, 2);
+      expect(run(instance, 2)).toEqual([]);
+      expect([failed.length, over]).toEqual([4, ['1 cancelled']]);
+    });
+
+    it('keeps its place in the backlog, and those behind it', () => {
+      const instance = make(1);
+      const { batcher, run, over, failed } = start([instance]);
+      const other = request(1, 'S');
+      const all = [request(2, 'S'), request(2), request(2, 'S'), request(3, 'S')];
+      for (const each of [other, ...all]) batcher.accept(each, 0);
+      run(instance, 0);
+      leave(batcher, all[1]!);
+      const end = request(1, 'E');
+      batcher.accept(end, 1);
+      batcher.executed(other, 1);
+      expect(run(instance, 1)).toEqual([end]);
+      batcher.executed(end, 2);
+      expect(over).toEqual(['1 ended']);
+      expect(run(instance, 2)).toEqual([all[2]]);
+      expect([failed.length, batcher.backlog]).toEqual([2, 1]);
+    });
+
+    it('begins afresh where the client left between two executions of a request', () => {
+      const instance = make(2, true);
+      const { batcher, run, over, failed } = start([instance], 100, true);
+      const [stepping, again] = [request(1, 'S'), request(1, 'S')];
+      batcher.accept(stepping, 0);
+      batcher.accept(again, 0);
+      expect(run(instance, 0)).toEqual([stepping]);
+      leave(batcher, stepping);
+      batcher.resume(stepping, 1);
+      expect(run(instance, 1)).toEqual([again]);
+      expect([failed.length, over]).toEqual([1, []]);
+    });
   });
 
   describe.each([
@@ -300,7 +394,8 @@ describe('SequenceBatcher', () => {
       batcher.cancel(b);
       expect(run(instance, 2)).toEqual([c]);
       expect(over).toEqual(['1 cancelled', '2 cancelled']);
-      expect(failed).toEqual([" sequence 2 of model 'm' is over: the client of one of its requests is gone"]);
+      const gone = (id: number) => ` sequence ${id} of model 'm' is over: the client of one of its requests is gone`;
+      expect(failed).toEqual([gone(1), gone(2)]);
     });
 
     it('holds a request up without holding the others, and fails it with them', () => {
@@ -350,6 +445,7 @@ describe('SequenceBatcher', () => {
           arbitrary: fc.record({
             kind: fc.constant('send'),
             id: fc.nat({ max: 5 }),
+            start: fc.boolean(),
             end: fc.boolean(),
             steps: fc.integer({ min: 1, max: iterative ? 3 : 1 }),
           }),
@@ -414,7 +510,7 @@ describe('SequenceBatcher', () => {
           for (const each of steps) {
             if ('id' in each) {
               const own = { ...request(each.id + 1, each.end ? 'E' : '', now), steps: each.steps };
-              if (!batcher.continues(own)) own.sequence = { ...own.sequence!, start: true };
+              if (each.start || !batcher.continues(own)) own.sequence = { ...own.sequence!, start: true };
               batcher.accept(own, now);
               sent.add(own);
               waiting.add(own);
@@ -438,7 +534,15 @@ describe('SequenceBatcher', () => {
             pass(2000);
           }
           expect([batcher.live, batcher.backlog]).toEqual([0, 0]);
-          for (const each of waiting) expect(each.live!.isOver).toBe(true);
+          for (const each of waiting) {
+            expect(each.live!.isOver).toBe(true);
+            // The client of a request is gone that begins no other sequence.
+            const own = [...sent].filter(({ live }) => live === each.live);
+            const isBegin = ({ sequence }: TestRequest) => sequence!.start;
+            const begin = own.findLastIndex((other) => isBegin(other) && other.number <= each.number);
+            const next = own.findIndex((other) => isBegin(other) && other.number > each.number);
+            expect(own.slice(begin, next < 0 ? undefined : next).some(({ decided }) => decided)).toBe(true);
+          }
           expect(instances.map(({ sequences }) => sequences.size)).toEqual([0, 0]);
         }),
       );

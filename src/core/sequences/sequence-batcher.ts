@@ -2,7 +2,7 @@
 // time. A new sequence takes the lowest free slot of all instances, or waits in the backlog, in order of arrival. Pure: no
 // timers, no I/O; time is an argument, in milliseconds of any monotonic clock. Follows Triton's sequence batcher
 // (core/src/sequence_batch_scheduler.cc). Differences: idle time counts from the last answer where that is later than the last
-// request, and a sequence that ends holds nobody back.
+// request, a sequence that ends holds nobody back, and a START behind a cancelled request runs.
 
 import { invalidArg, TritonError } from '../../errors.js';
 import type { RequestSequence } from '../../model/request-sequence.js';
@@ -98,7 +98,7 @@ export class SequenceBatcher {
     return known !== undefined && request.sequence?.start === true;
   }
 
-  /** The client of a request that waits is gone. Its sequence is over when its turn comes. */
+  /** The client of a request that waits is gone. Its sequence is over when its turn comes, or begins afresh with a START behind it. */
   cancel(request: SequencedRequest): void {
     // A sequence that is over fails its requests one after the other, and each may end the client of the next.
     if (request.live?.isOver === false) request.live.instance?.cancelled(request);
@@ -106,7 +106,7 @@ export class SequenceBatcher {
 
   /** What an instance that has room should do. */
   next(instance: InstanceSequences, now: number): SequenceDecision {
-    for (const sequence of instance.takeCancelled()) this.#cancel(sequence);
+    for (const sequence of instance.takeCancelled()) this.#cancel(sequence, now);
     this.#fill(now);
     const decision = instance.next(now);
     // What END gave away may be taken at once.
@@ -140,11 +140,10 @@ export class SequenceBatcher {
     sequence.running = isHeld;
     if (sequence.isOver) {
       if (!request.decided) this.#options.onFailed(request, { error: this.#overTooSoon(sequence), reason: 'OTHER' });
-    } else if (request.decided) {
-      this.#cancel(sequence);
     } else {
       sequence.resume(request);
-      if (!isHeld) sequence.instance?.offer(sequence, now);
+      if (request.decided) this.#cancel(sequence, now);
+      else if (!isHeld) sequence.instance?.offer(sequence, now);
     }
   }
 
@@ -196,10 +195,9 @@ export class SequenceBatcher {
     for (let first = this.#idle.first; first !== undefined; first = this.#idle.first) this.#end(first, 'unloaded');
   }
 
-  /** Fails all requests that wait, and ends all sequences. */
+  /** Fails all requests that wait, and ends all sequences. Clients of lost ones are still told so. */
   failAll(error: TritonError): void {
     const failure = { error, reason: 'OTHER' } as const;
-    this.#lost.clear();
     for (const { sequences } of this.#instances) {
       for (const sequence of sequences) this.#end(sequence, 'unloaded', failure);
     }
@@ -295,7 +293,7 @@ export class SequenceBatcher {
       const instance = this.#lowestFree();
       if (instance === undefined) return;
       if (first.isCancelled) {
-        this.#cancel(first);
+        this.#cancel(first, now);
         continue;
       }
       this.#leaveBacklog(first);
@@ -329,9 +327,12 @@ export class SequenceBatcher {
   }
 
   /** A client of a sequence is gone. Others may wait for their answers: without a text a stream would not tell them of an error. */
-  #cancel(sequence: LiveSequence): void {
+  #cancel(sequence: LiveSequence, now: number): void {
     const message = `sequence ${sequence.id} of model '${this.#options.modelName}' is over: the client of one of its requests is gone`;
-    this.#end(sequence, 'cancelled', { error: new TritonError('CANCELLED', message), reason: 'CANCELED' });
+    const failure = { error: new TritonError('CANCELLED', message), reason: 'CANCELED' } as const;
+    if (!sequence.beginsAgain) return this.#end(sequence, 'cancelled', failure);
+    for (const request of sequence.shiftUntilStart()) this.#options.onFailed(request, failure);
+    sequence.instance?.offer(sequence, now);
   }
 
   /** A sequence is over. Its waiting requests fail. */

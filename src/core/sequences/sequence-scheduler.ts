@@ -102,6 +102,7 @@ class SequenceScheduler implements Scheduler {
     this.#disarm();
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
+    if (this.#runner.isStopped) this.#batcher.close();
     this.#batcher.failAll(error);
     this.#count();
   }

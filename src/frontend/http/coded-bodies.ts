@@ -5,15 +5,22 @@ import type { HttpExchange, HttpHeaders } from '../../http1/http-exchange.js';
 import { compressBody, type ContentCoding, inflateBody } from '../../protocol/http/content-coding.js';
 import { answerError, TRY_AGAIN } from './answers.js';
 
+interface InflatedLimit {
+  readonly maxInputSize: number;
+  /** The code of the refusal. Default: INVALID_ARG, as in Triton. */
+  readonly tooLarge?: 'INVALID_ARG' | 'TOO_LARGE';
+}
+
 /** Calls back with the inflated body, unless it answers with the refusal of it. */
 export function inflateRequest(
   exchange: HttpExchange,
   compressed: Buffer,
-  maxInputSize: number,
+  { maxInputSize, tooLarge }: InflatedLimit,
   run: (body: Buffer) => void,
 ): void {
   const maxSize = Math.min(maxInputSize, exchange.largestBody);
-  inflateBody(compressed, { maxSize, hold: (bytes) => exchange.hold(bytes) }).then(run, (thrown: unknown) => {
+  const limits = { maxSize, hold: (bytes: number) => exchange.hold(bytes) };
+  inflateBody(compressed, limits, tooLarge).then(run, (thrown: unknown) => {
     const error = TritonError.from(thrown);
     answerError(exchange, error, error.code === 'UNAVAILABLE' ? TRY_AGAIN : []);
   });

@@ -129,8 +129,7 @@ class InferRequest implements BodyPlan, AnswerWriter<CompleteInferRequest>, Pace
 
   onBody(body: Buffer): void {
     if (this.#head.coding === 'identity') this.#run(aloneInMemory(body));
-    else
-      inflateRequest(this.#exchange, body, this.#surroundings.context.maxInputSize, (inflated) => this.#run(inflated));
+    else inflateRequest(this.#exchange, body, this.#surroundings.context, (inflated) => this.#run(inflated));
   }
 
   #run(body: Buffer): void {

@@ -68,9 +68,12 @@ export function plainHandler(request: HttpRequest, target: EndpointTarget, conte
     const plain = new PlainRequest(exchange, { head, target, context, rules, isStream: decoupled });
     exchange.receiveBody({
       limit,
+      tooLarge: 413,
       alignedAt: 0,
       onBody: (body) =>
-        isCoded ? inflateRequest(exchange, body, maxInputSize, (inflated) => plain.run(inflated)) : plain.run(body),
+        isCoded
+          ? inflateRequest(exchange, body, { maxInputSize, tooLarge: 'TOO_LARGE' }, (inflated) => plain.run(inflated))
+          : plain.run(body),
     });
   };
 }

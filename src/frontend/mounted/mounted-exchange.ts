@@ -80,7 +80,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
     const { bodyLength = 0 } = this.request;
     const limit = Math.min(plan.limit, this.largestBody);
     if (bodyLength > limit) {
-      this.#refuse(bodyTooLarge(String(bodyLength), limit));
+      this.#refuse(bodyTooLarge(String(bodyLength), limit, plan));
       return;
     }
     this.#plan = plan;
@@ -155,7 +155,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
     this.#pieces.push(piece);
     const limit = Math.min(plan.limit, this.largestBody);
     const before = this.#pieces.length - 1;
-    if (this.#received > limit) this.#refuse(bodyTooLarge(`more than ${limit}`, limit));
+    if (this.#received > limit) this.#refuse(bodyTooLarge(`more than ${limit}`, limit, plan));
     else if (before >= MOST_TINY_PIECES && this.#received < before * TINY) this.#refuse(TOO_MANY_CHUNKS);
   }
 

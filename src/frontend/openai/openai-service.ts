@@ -138,7 +138,7 @@ export class OpenAiService implements FurtherPaths {
         failed: (error) => answerOpenAiError(exchange, error),
       });
     };
-    exchange.receiveBody({ limit, alignedAt: 0, onBody });
+    exchange.receiveBody({ limit, tooLarge: 413, alignedAt: 0, onBody });
   }
 
   #listModels(exchange: HttpExchange): void {

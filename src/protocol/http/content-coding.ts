@@ -4,7 +4,7 @@
 import { createDeflate, createGzip, deflateSync, gzipSync } from 'node:zlib';
 
 import { listElements, lowerCase, trimBlanks } from '../../ascii.js';
-import { invalidArg, TritonError } from '../../errors.js';
+import { type ErrorCode, invalidArg, TritonError } from '../../errors.js';
 import { type InflateFault, type InflateLimits, inflateLater } from '../inflate.js';
 import { writeInTurns } from '../write-in-turns.js';
 
@@ -26,11 +26,15 @@ export function maxCompressedSize(maxInflatedSize: number): number {
 }
 
 /**
- * Inflates a body of either coding. Its first bytes decide which, as in Triton. Rejects with INVALID_ARG as soon as the body
- * inflates beyond its limit, and for corrupt, missing or surplus data. Rejects with UNAVAILABLE when there is no room for the
- * body.
+ * Inflates a body of either coding. Its first bytes decide which, as in Triton. Rejects with the code `tooLarge` as soon as the body
+ * inflates beyond its limit, and with INVALID_ARG for corrupt, missing or surplus data. Rejects with UNAVAILABLE when there is no
+ * room for the body.
  */
-export function inflateBody(body: Buffer, limits: InflateLimits): Promise<Buffer> {
+export function inflateBody(
+  body: Buffer,
+  limits: InflateLimits,
+  tooLarge: 'INVALID_ARG' | 'TOO_LARGE' = 'INVALID_ARG',
+): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     if (body.length === 0) {
       reject(invalidArg('nothing to be decompressed'));
@@ -38,12 +42,12 @@ export function inflateBody(body: Buffer, limits: InflateLimits): Promise<Buffer
     }
     inflateLater(body, 'either', limits, (result) => {
       if (Buffer.isBuffer(result)) resolve(result);
-      else reject(inflateFailure(result, limits.maxSize));
+      else reject(inflateFailure(result, limits.maxSize, tooLarge));
     });
   });
 }
 
-function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
+function inflateFailure(fault: InflateFault, maxSize: number, tooLarge: ErrorCode): TritonError {
   if (fault.kind === 'corrupt') {
     const { reason, cause } = fault;
     return invalidArg(`failed to decompress the request body: ${reason}`, { cause });
@@ -51,7 +55,8 @@ function inflateFailure(fault: InflateFault, maxSize: number): TritonError {
   if (fault.kind === 'no room') {
     return new TritonError('UNAVAILABLE', 'there is no room for what the request inflates to: try again later');
   }
-  return invalidArg(
+  return new TritonError(
+    tooLarge,
     `Decompressed data size exceeds the maximum allowed value of ${maxSize} bytes. Use --http-max-input-size to increase the limit.`,
   );
 }

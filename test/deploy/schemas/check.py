@@ -37,6 +37,13 @@ HELM_VALUES = {
         "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].key=a",
         "affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms[0].matchFields[0].operator=Exists",
     ],
+    "all addresses of IPv6": [
+        "models.claimName=models",
+        "config.HTTP_ADDRESS=::",
+        "env[0].name=TSTRITON_CONFIG_GRPC_ADDRESS",
+        "env[0].value=::",
+        "command={tstriton,serve,/models,--metrics-address,::,--http-address=0.0.0.0,--grpc-address=::}",
+    ],
     "models from the node": ["models.volume.hostPath.path=/srv/models", "podDisruptionBudget.enabled=false"],
 }
 # With what the refusal says, each beside a claim: a chart with nothing to serve is refused too.
@@ -51,6 +58,9 @@ HELM_REFUSES = {
     "config.ACCESS_TOKEN=t,accessToken.secretName=s": "expected one of them",
     "config.SHUTDOWN_DELAY_SECS=5": "set the value shutdownDelaySecs",
     "config.HTTP_PORT=9000": "config.HTTP_PORT does not fit the chart: the chart's ports",
+    "config.HTTP_ADDRESS=127.0.0.1": "config.HTTP_ADDRESS does not fit the chart: the probes ask at the address of the pod, over HTTP without TLS; expected :: or 0.0.0.0",
+    "env[0].name=TSTRITON_CONFIG_HTTP_ADDRESS,env[0].valueFrom.fieldRef.fieldPath=status.podIP": "TSTRITON_CONFIG_HTTP_ADDRESS of env does not fit the chart",
+    "command={tstriton,serve,/models,--grpc-address,::1}": "--grpc-address in command does not fit the chart",
     "config.GRPC_USE_SSL=true": "config.GRPC_USE_SSL does not fit the chart: the Service offers gRPC without TLS",
     "config.MODEL_REPOSITORY=/srv": "set command",
     "env[0].name=TSTRITON_CONFIG_ALLOW_HTTP,env[0].value=0": "TSTRITON_CONFIG_ALLOW_HTTP of env does not fit the chart",

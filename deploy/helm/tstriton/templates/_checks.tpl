@@ -39,18 +39,28 @@
   "ALLOW_METRICS" $metrics
   "METRICS_ADDRESS" $metrics
 -}}
-{{- range $name, $reason := $refused -}}
-{{- if hasKey $.Values.config $name -}}
+{{- range $name, $why := $refused -}}
+{{- $everywhere := list -}}
+{{- $reason := $why -}}
+{{- if hasSuffix "_ADDRESS" $name -}}
+{{- $everywhere = list "::" "0.0.0.0" -}}
+{{- $reason = printf "%s; expected %s" $why (join " or " $everywhere) -}}
+{{- end -}}
+{{- if and (hasKey $.Values.config $name) (not (has (get $.Values.config $name) $everywhere)) -}}
 {{- fail (printf "config.%s does not fit the chart: %s" $name $reason) -}}
 {{- end -}}
 {{- range $.Values.env -}}
-{{- if or (eq .name (printf "TSTRITON_CONFIG_%s" $name)) (eq .name (printf "PYTRITON_TRITON_CONFIG_%s" $name)) -}}
+{{- $isNamed := or (eq .name (printf "TSTRITON_CONFIG_%s" $name)) (eq .name (printf "PYTRITON_TRITON_CONFIG_%s" $name)) -}}
+{{- if and $isNamed (not (has (.value | default "") $everywhere)) -}}
 {{- fail (printf "the variable %s of env does not fit the chart: %s" .name $reason) -}}
 {{- end -}}
 {{- end -}}
 {{- $flag := printf "--%s" (lower $name | replace "_" "-") -}}
-{{- range $.Values.command -}}
-{{- if eq (splitList "=" . | first) $flag -}}
+{{- range $at, $word := $.Values.command -}}
+{{- $behind := slice $.Values.command (add1 $at | int) | first | default "" -}}
+{{- $isFlag := eq (splitList "=" $word | first) $flag -}}
+{{- $value := ternary (trimPrefix (printf "%s=" $flag) $word) $behind (contains "=" $word) -}}
+{{- if and $isFlag (not (has $value $everywhere)) -}}
 {{- fail (printf "%s in command does not fit the chart: %s" $flag $reason) -}}
 {{- end -}}
 {{- end -}}
