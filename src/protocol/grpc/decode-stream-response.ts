@@ -13,13 +13,22 @@ const reader = new WireReader('response');
 const FINAL_RESPONSE = 'triton_final_response';
 
 /**
- * Returns undefined for a message that only ends the answers. Throws the error in the message. Triton sends
+ * Returns undefined for a message that only ends the answers; `decoupled`: of the model. Throws the error in the message. Triton sends
  * no code: there its words about an unknown model become NOT_FOUND, and all others UNKNOWN. Throws INTERNAL when the bytes are not such a message.
  */
-export function decodeStreamResponse(bytes: Uint8Array): ModelInferResponse | undefined {
-  const { error, response, final } = decodeStreamMessage(bytes);
-  if (error !== undefined) throw error;
-  return response.outputs.length === 0 && final === true ? undefined : response;
+export function decodeStreamResponse(bytes: Uint8Array, decoupled: boolean): ModelInferResponse | undefined {
+  const message = decodeStreamMessage(bytes);
+  if (message.error !== undefined) throw message.error;
+  return onlyEnds(message, decoupled) ? undefined : message.response;
+}
+
+/**
+ * Whether the message only says that no more answers come. A model that is not decoupled may leave out all outputs; then the response
+ * tells the version that has executed the request. tritonserver ends requests of sequences without an answer when others of the
+ * sequence were cancelled.
+ */
+export function onlyEnds({ response, final }: Omit<StreamMessage, 'error'>, decoupled: boolean): boolean {
+  return response.outputs.length === 0 && final === true && (decoupled || response.modelVersion === '');
 }
 
 /** A message of a stream: a response, or the error of the request that has the response's id. */
