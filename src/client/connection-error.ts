@@ -73,3 +73,8 @@ export function notTheProtocol(error: unknown, address: string, expected: string
     { cause: error },
   );
 }
+
+/** The server has ended a request that wants one answer. */
+export function noAnswerError(): TritonError {
+  return new TritonError('INTERNAL', 'malformed response of the server: expected one answer, got none');
+}

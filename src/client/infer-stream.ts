@@ -4,8 +4,10 @@
 import { checkMembers } from '../checks/check.js';
 import { TritonError } from '../errors.js';
 import type { InferTensor } from '../model/exchange.js';
+import { onlyEnds } from '../protocol/grpc/decode-stream-message.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import type { Call } from './call.js';
+import { noAnswerError } from './connection-error.js';
 import { FreeIds } from './free-ids.js';
 import type { InferOptions } from './infer-options.js';
 import type { InferKind } from './tensors/encode-inputs.js';
@@ -235,6 +237,8 @@ export class InferStream<
     if (error !== undefined) return { requestId, outputs: undefined, error, final: true };
     if (isLast && response.outputs.length === 0 && model.decoupled)
       return { requestId, outputs: undefined, error: undefined, final: true };
+    if (onlyEnds({ response, final }, model.decoupled))
+      return { requestId, outputs: undefined, error: noAnswerError(), final: true };
     const outputs = this.#source.decode(response.outputs, kind, model);
     return { requestId, outputs, error: undefined, final: isLast };
   }

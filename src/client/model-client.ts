@@ -13,6 +13,7 @@ import type { Tensor } from '../tensor/tensor.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
 import { ClientCalls, type BegunCall } from './client-calls.js';
 import type { Call } from './call.js';
+import { noAnswerError } from './connection-error.js';
 import {
   completeClientOptions,
   type CallLimits,
@@ -373,10 +374,6 @@ function outputsWith(
     );
   }
   return asked;
-}
-
-function noAnswerError(): TritonError {
-  return new TritonError('INTERNAL', 'malformed response of the server: expected one answer, got none');
 }
 
 function decoupledError(model: string, kind: InferKind): TritonError {

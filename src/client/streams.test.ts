@@ -155,6 +155,30 @@ describe('a gRPC stream to a model that gives one answer', () => {
     await using decoupled = new ModelClient(`grpc://${server.authority}`, tokens);
     expect(await collect(decoupled.streamSample(X))).toEqual([]);
   });
+
+  it.each<[string, string, object]>([
+    ['an answer without outputs is one', '1', { outputs: {}, error: undefined }],
+    // As tritonserver does to a request of a sequence behind one that was cancelled.
+    ['an end without an answer fails the request', '', { outputs: undefined, error: { code: 'INTERNAL' } }],
+  ])('tells them apart: %s', async (_, modelVersion, expected) => {
+    const init = {
+      inferResponse: {
+        modelName: 'Tokens',
+        modelVersion,
+        id: '1',
+        parameters: { triton_final_response: { parameterChoice: { case: 'boolParam' as const, value: true } } },
+      },
+    };
+    const frame = frameMessage(toBinary(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, init)));
+    await using server = await startGrpc(({ stream }) => (begin(stream, frame), stream.end()));
+    await using client = new ModelClient(`grpc://${server.authority}`, single);
+    const stream = client.stream();
+    await stream.send([X]);
+    stream.end();
+    expect(await collect(stream)).toMatchObject([{ requestId: '1', final: true, ...expected }]);
+    const sampled = await collect(client.streamSample(X)).catch((error: unknown) => [{ outputs: undefined, error }]);
+    expect(sampled).toMatchObject([modelVersion === '' ? expected : {}]);
+  });
 });
 
 describe('a gRPC stream from a server that misbehaves', () => {

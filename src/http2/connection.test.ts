@@ -147,11 +147,6 @@ describe('a frame that breaks the rules of the connection', () => {
     ['a stream that the server opens', [frames.headers(2, [[':status', '200']])], 'PROTOCOL_ERROR'],
     ['an answer to nothing', [frames.headers(3, [[':status', '200']])], 'PROTOCOL_ERROR'],
     ['PUSH_PROMISE', [{ type: 5, stream: 1, flags: 4, payload: uint32(2) }], 'PROTOCOL_ERROR'],
-    [
-      'an answer after the answer',
-      [frames.headers(1, [[':status', '200']], true), frames.headers(1, [['a', 'b']], true)],
-      'STREAM_CLOSED',
-    ],
   ])('ends it at a client: %s', (_, sent, code) => {
     const client = TestedHttp2.open('client');
     client.connection.openStream(POST, client.listenerOf({ id: 1 }), true);

@@ -12,6 +12,11 @@ import type { StreamState } from './stream-state.js';
 const PRIORITY_BYTES = 5;
 /** How many times longer than an acceptable list a block may be, so that its sender gets a proper answer. */
 const TOLERATED = 4;
+/**
+ * At a client. gRPC's C++ servers, NVIDIA's tritonserver among them, tell up to four times that a call's deadline has passed, and
+ * deadlines of thousands of calls may pass together. The stream is over in any case, and the other calls go on.
+ */
+const COST_OF_REPETITION = 1 / 16;
 
 export class HeaderReceiver {
   readonly #connection: ReceivingConnection;
@@ -138,10 +143,12 @@ export class HeaderReceiver {
 
   #toNoStream(streamId: number): void {
     const connection = this.#connection;
-    const { streams } = connection;
+    const { role, streams } = connection;
     const state = streams.stateOf(streamId);
-    if (state === 'reset') connection.charge(1, 'HEADERS on streams that were reset');
-    else if (state === 'closed' && (connection.role === 'client' || streams.hasClosedRecently(streamId))) {
+    if (role === 'client' && state !== 'idle')
+      connection.charge(COST_OF_REPETITION, 'HEADERS on streams that have ended');
+    else if (state === 'reset') connection.charge(1, 'HEADERS on streams that were reset');
+    else if (state === 'closed' && streams.hasClosedRecently(streamId)) {
       connection.fail(new Http2Error('STREAM_CLOSED', `HEADERS on stream ${streamId}, which has ended`));
     } else {
       // Nobody opened it. Streams that the peer left out count as closed, but opening them is this error (section 5.1.1).

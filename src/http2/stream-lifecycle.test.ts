@@ -230,6 +230,45 @@ describe('a frame that breaks the rules of a stream', () => {
   });
 });
 
+describe('an end that the server tells again', () => {
+  const end = (id: number) => frames.headers(id, [[':status', '200'], ['grpc-status', '4']], true); // prettier-ignore
+
+  // tritonserver 2.51 does so when a deadline passes: HEADERS and RST_STREAM, four times.
+  it('is ignored by a client, whose other calls go on', () => {
+    const client = TestedHttp2.open('client');
+    for (const id of [1, 3, 5]) client.connection.openStream(POST, client.listenerOf({ id }), id < 5);
+    client.sent();
+    for (let i = 0; i < 4; i++) client.send(end(1), frames.reset(1, 0));
+    client.send(frames.reset(3, 8), end(3));
+    expect(client.told()).toEqual([
+      'headers 1 :status=200 grpc-status=4',
+      'end 1',
+      'close 1 in order',
+      'close 3 CANCEL',
+    ]);
+    expect(client.sent()).toEqual([]);
+    client.send(end(5));
+    expect(client.told().slice(0, 2)).toEqual(['headers 5 :status=200 grpc-status=4', 'end 5']);
+  });
+
+  it('may be that of thousands of calls together', () => {
+    const client = TestedHttp2.open('client', { options: { floodCreditPerSecond: 0 } });
+    for (let id = 1; id < 10_000; id += 2) {
+      client.connection.openStream(POST, client.listenerOf({ id }), true);
+      client.sentBytes();
+      client.send(end(id), end(id), end(id), end(id));
+    }
+    expect(client.connection.isFinished).toBe(false);
+  });
+
+  it('is a flood when it comes for ever', () => {
+    const client = TestedHttp2.open('client', { options: { floodCredit: 10, floodCreditPerSecond: 0 } });
+    client.connection.openStream(POST, client.listenerOf({ id: 1 }), true);
+    for (let i = 0; i < 200; i++) client.send(end(1));
+    expect(client.told().at(-1)).toBe('closed ENHANCE_YOUR_CALM');
+  });
+});
+
 describe('a reset', () => {
   it('by the peer is told with its code', () => {
     const server = TestedHttp2.open('server');

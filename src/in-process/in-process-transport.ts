@@ -31,14 +31,14 @@ export class InProcessTransport extends MessageTransport {
     this.#running = running;
   }
 
-  stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+  stream(request: ClassifiedRequest, { decoupled }: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
     const asked = {
       method: 'ModelStreamInfer',
       chunks: encodeInferRequest(request),
       headers: { ...headers, ...WANTS_ERROR_CODES },
     };
-    return new InProcessResponses((responses) => this.#begin(asked, responses), call);
+    return new InProcessResponses((responses) => this.#begin(asked, responses), call, decoupled);
   }
 
   async close(): Promise<void> {
@@ -77,6 +77,7 @@ export class InProcessTransport extends MessageTransport {
 /** The answers of one call, until the client takes them. */
 class InProcessResponses implements ResponseStream {
   readonly #call: Call;
+  readonly #decoupled: boolean;
   readonly #opening: Promise<unknown>;
   readonly #messages = new Ring<Buffer>();
   readonly #forget: () => void;
@@ -85,8 +86,13 @@ class InProcessResponses implements ResponseStream {
   #cancelled = false;
   #wake = (): void => undefined;
 
-  constructor(begin: (responses: InProcessResponses) => Promise<InProcessCall | undefined>, call: Call) {
+  constructor(
+    begin: (responses: InProcessResponses) => Promise<InProcessCall | undefined>,
+    call: Call,
+    decoupled = false,
+  ) {
     this.#call = call;
+    this.#decoupled = decoupled;
     call.clock?.connected();
     this.#forget = call.onAbort(() => this.cancel());
     this.#opening = begin(this);
@@ -116,7 +122,7 @@ class InProcessResponses implements ResponseStream {
   async next(): Promise<ModelInferResponse | undefined> {
     for (;;) {
       const message = await this.nextMessage();
-      const response = message === undefined ? undefined : readOnlyAnswer(message);
+      const response = message === undefined ? undefined : readOnlyAnswer(message, this.#decoupled);
       if (message === undefined || response !== undefined) return response;
     }
   }

@@ -130,6 +130,26 @@ export const CASES = [
     },
   },
   {
+    // tritonserver tells the end of such a call four times, which once ended the connection of all others.
+    name: 'deadlines that pass harm no other call',
+    ask: async (engine) => {
+      const client = openClient(engine.grpc, 'Three');
+      const asked = async (/** @type {number} */ x, /** @type {object} */ options = {}) =>
+        client.inferSample({ x: [x] }, options).then(
+          (/** @type {any} */ { y }) => y.data[0],
+          (/** @type {any} */ { code }) => code,
+        );
+      const answers = [];
+      for (let round = 0; round < 20; round++) {
+        const late = Array.from({ length: 40 }, (_, i) => asked(i, { timeoutMs: 2 + i }));
+        answers.push(await Promise.all(Array.from({ length: 10 }, (_, i) => asked(100 * round + i))));
+        const isOther = (await Promise.all(late)).find((answer, i) => answer !== i && answer !== 'DEADLINE_EXCEEDED');
+        answers.push(isOther);
+      }
+      return answers;
+    },
+  },
+  {
     name: 'labels are told',
     ask: (engine) =>
       infer(

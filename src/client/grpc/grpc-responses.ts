@@ -9,6 +9,7 @@ import { readOnlyAnswer } from './stream-answer.js';
 import type { ResponseStream } from '../transport.js';
 
 export interface GrpcStreamRequest extends GrpcRequest {
+  readonly decoupled: boolean;
   /** The connection to use; another one after it was retired. */
   readonly connection: () => Http2Connection;
 }
@@ -33,7 +34,7 @@ export class GrpcResponses implements ResponseStream {
       const step = await this.#step();
       if (step.kind === 'unprocessed') throw step.error;
       if (step.kind === 'end') return undefined;
-      const response = readOnlyAnswer(step.message);
+      const response = readOnlyAnswer(step.message, this.#request.decoupled);
       if (response !== undefined) return response;
     }
   }

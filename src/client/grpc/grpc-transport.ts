@@ -31,7 +31,7 @@ export class GrpcTransport extends MessageTransport {
     this.#maxResponseBytes = maxResponseBytes;
   }
 
-  stream(request: ClassifiedRequest, _model: ModelSignature, call: Call, headers: Headers): ResponseStream {
+  stream(request: ClassifiedRequest, { decoupled }: ModelSignature, call: Call, headers: Headers): ResponseStream {
     call.throwIfAborted();
     const asked = {
       method: 'ModelStreamInfer',
@@ -39,6 +39,7 @@ export class GrpcTransport extends MessageTransport {
       headers: { ...headers, ...WANTS_ERROR_CODES },
       maxResponseBytes: this.#maxResponseBytes,
       address: this.#server.address,
+      decoupled,
       connection: () => this.#connection('streaming'),
     };
     return new GrpcResponses(asked, call);

@@ -29,7 +29,7 @@ it.each([
 ])('an error on a stream has %s', (_, bytes, code) => {
   const { error, response } = readStreamAnswer(bytes);
   expect([error!.code, response.id]).toEqual([code, 'a']);
-  expect(() => readOnlyAnswer(bytes)).toThrow(error!.message);
+  expect(() => readOnlyAnswer(bytes, true)).toThrow(error!.message);
 });
 
 it('an error on a stream is the timeout that it would be for a call', () => {
@@ -38,5 +38,5 @@ it('an error on a stream is the timeout that it would be for a call', () => {
 
 it('a message that only ends the answers is none', () => {
   const parameters = { triton_final_response: { parameterChoice: { case: 'boolParam' as const, value: true } } };
-  expect(readOnlyAnswer(encode({ inferResponse: { parameters } }))).toBeUndefined();
+  expect(readOnlyAnswer(encode({ inferResponse: { parameters } }), true)).toBeUndefined();
 });

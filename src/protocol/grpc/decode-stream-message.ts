@@ -32,6 +32,15 @@ export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   };
 }
 
+/**
+ * Whether the message only says that no more answers come. A model that is not decoupled may leave out all outputs; then the response
+ * tells the version that has executed the request. tritonserver ends requests of sequences without an answer when others of the
+ * sequence were cancelled.
+ */
+export function onlyEnds({ response, final }: Omit<StreamMessage, 'error'>, decoupled: boolean): boolean {
+  return response.outputs.length === 0 && final === true && (decoupled || response.modelVersion === '');
+}
+
 /** Triton sends no code. There its words about an unknown model become NOT_FOUND, and all others UNKNOWN. */
 function codeOf(code: unknown, error: string): ErrorCode {
   if (typeof code === 'string' && Object.hasOwn(HTTP_STATUS, code)) return code as ErrorCode;
