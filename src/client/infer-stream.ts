@@ -69,6 +69,8 @@ export class InferStream<
   #opening: ReturnType<InferStreamSource['open']> | undefined;
   #call: Call | undefined;
   readonly #ids = new FreeIds();
+  /** Whether the server says of its answers which is the last. */
+  #saysFinal = false;
   /** Sends that were asked for and have not settled. */
   #sending = 0;
   #reading = false;
@@ -201,11 +203,11 @@ export class InferStream<
       this.#restart();
       if (streamed !== undefined) return { done: false, value: this.#answer(streamed, model) };
       // Other servers than Triton do not say which answer of a decoupled model is the last.
-      const [unanswered] = model.decoupled ? [] : this.#open.keys();
+      const [unanswered] = model.decoupled && !this.#saysFinal ? [] : this.#open.keys();
       if (unanswered !== undefined) {
         throw new TritonError(
           'UNAVAILABLE',
-          `the server ended the stream without an answer to request '${unanswered}'`,
+          `the server ended the stream without ${model.decoupled ? 'the last' : 'an'} answer to request '${unanswered}'`,
         );
       }
       this.#finish(undefined);
@@ -232,6 +234,7 @@ export class InferStream<
   #answer({ response, error, final }: StreamedResponse, model: ModelSignature): StreamAnswer<Record<string, Tensor>> {
     const requestId = response.id === '' ? (this.#open.keys().next().value ?? '') : response.id;
     const kind = this.#open.get(requestId) ?? 'sample';
+    this.#saysFinal ||= final !== undefined;
     const isLast = final ?? (error !== undefined || !model.decoupled);
     if (isLast || error !== undefined) this.#open.delete(requestId);
     if (error !== undefined) return { requestId, outputs: undefined, error, final: true };

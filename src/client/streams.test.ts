@@ -145,6 +145,20 @@ describe('a gRPC stream to a model that gives one answer', () => {
     expect(await stream.next()).toMatchObject({ done: true });
   });
 
+  it('rejects when the server ends it in order before the last answer of a decoupled model, if it tells the last', async () => {
+    await using server = await startGrpc(({ stream }) => (begin(stream, message(1), message(2)), stream.end()));
+    await using client = new ModelClient(`grpc://${server.authority}`, tokens);
+    const stream = client.stream();
+    await stream.send([X]);
+    stream.end();
+    expect(await stream.next()).toMatchObject({ value: { requestId: '1', final: false } });
+    expect(await stream.next()).toMatchObject({ value: { requestId: '1', final: false } });
+    await expect(stream.next()).rejects.toMatchObject({
+      code: 'UNAVAILABLE',
+      message: "the server ended the stream without the last answer to request '1'",
+    });
+  });
+
   it('rejects when the server ends it in order without an answer', async () => {
     await using server = await startGrpc(({ stream }) => (begin(stream), stream.end()));
     await using client = new ModelClient(`grpc://${server.authority}`, single);

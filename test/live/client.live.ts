@@ -76,6 +76,15 @@ describe.runIf(TRITON_ENVIRONMENT !== undefined)("NVIDIA's tritonserver", () => 
       });
     });
 
+    it('leaves no memory with the server when requests in it are cancelled', async () => {
+      await using server = new ServerClient(url(protocol));
+      await using memory = new SharedMemory(url(protocol), { outputs: { y: 1000 } });
+      await using slow = new ModelClient(memory, 'slow');
+      const late = [1, 2].map((x) => slow.inferSample({ x: [x] }, { timeoutMs: 200 }));
+      for (const each of await Promise.allSettled(late)) expect(each.status).toBe('rejected');
+      await expect.poll(() => server.systemSharedMemory(), { timeout: 10_000 }).toEqual([]);
+    });
+
     it('answers samples and batches, of a model that is declared or known by its name', async () => {
       await using named = new ModelClient(url(protocol), 'addsub');
       expect(nested(await named.inferBatch({ a: A, b: B }))).toEqual(SUMS);

@@ -15,6 +15,7 @@ import type { Headers, ModelReference, RequestStream, ResponseStream, Transport 
 import { layOut, sharedInference, type Layout, type Place } from './shared-request.js';
 import type { SharedSlot } from './shared-slot.js';
 import { SharedSlots } from './shared-slots.js';
+import { Unregistering, UNREGISTER_MS } from './unregistering.js';
 
 export interface SharedMemoryLimits {
   /** The bytes for an answer's outputs, by name. */
@@ -24,8 +25,6 @@ export interface SharedMemoryLimits {
   readonly headers: Headers;
 }
 
-/** How long the end of a region may take. */
-const UNREGISTER_MS = 5000;
 /** A server refuses a request with these codes before it runs, and does not write to the request's memory later. */
 const REFUSALS: ReadonlySet<string> = new Set(['INVALID_ARG', 'NOT_FOUND']);
 
@@ -33,6 +32,7 @@ export class SharedMemoryTransport implements Transport {
   readonly requestStream?: (call: Call, headers: Headers) => RequestStream;
   readonly #transport: Transport;
   readonly #limits: SharedMemoryLimits;
+  readonly #unregistering: Unregistering;
   readonly #slots: SharedSlots;
 
   /** Takes ownership of the transport. */
@@ -40,6 +40,14 @@ export class SharedMemoryTransport implements Transport {
     const { headers } = limits;
     this.#transport = transport;
     this.#limits = limits;
+    this.#unregistering = new Unregistering(async (name) => {
+      const call = new Call({ timeoutMs: UNREGISTER_MS, signals: [], subject: `the server at ${address}` });
+      try {
+        await transport.ask(unregisterSharedMemory(name), call, headers);
+      } finally {
+        call.end();
+      }
+    });
     this.#slots = new SharedSlots(
       {
         register: async (region, call) => {
@@ -49,12 +57,7 @@ export class SharedMemoryTransport implements Transport {
             throw explained(TritonError.from(error), address);
           }
         },
-        unregister: async (name) => {
-          const call = new Call({ timeoutMs: UNREGISTER_MS, signals: [], subject: `the server at ${address}` });
-          // A server that is away has lost its regions.
-          await transport.ask(unregisterSharedMemory(name), call, headers).catch(() => {});
-          call.end();
-        },
+        unregister: (name) => this.#unregistering.end(name),
       },
       limits.maxBytes,
     );
@@ -90,6 +93,7 @@ export class SharedMemoryTransport implements Transport {
   }
 
   async close(): Promise<void> {
+    this.#unregistering.hurry();
     await this.#slots.close();
     await this.#transport.close();
   }
