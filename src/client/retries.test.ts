@@ -197,7 +197,7 @@ describe('a call whose onTimings fails', () => {
 
   it.each([
     ['throws', isBroken],
-    ['rejects', async () => isBroken()],
+    ['rejects', (async () => isBroken()) as () => void],
   ])('ends as it would without it, and warns, when it %s', async (_, onTimings) => {
     const warn = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined);
     onTestFinished(() => warn.mockRestore());

@@ -75,10 +75,14 @@ describe('an error on a stream', () => {
   const failure = (text: string) => new TritonError('INTERNAL', text);
 
   it('has the id of a refused request and nothing else', () => {
-    const { errorMessage, inferResponse } = decode(encodeStreamError(failure('nö'), { id: 'é', model: undefined, wantsCode: false }));
+    const { errorMessage, inferResponse } = decode(
+      encodeStreamError(failure('nö'), { id: 'é', model: undefined, wantsCode: false }),
+    );
     expect(errorMessage).toBe('nö');
     expect(inferResponse).toMatchObject({ id: 'é', modelName: '', modelVersion: '', parameters: {} });
-    expect(decode(encodeStreamError(failure('no'), { id: '', model: undefined, wantsCode: false })).inferResponse).toBeDefined();
+    expect(
+      decode(encodeStreamError(failure('no'), { id: '', model: undefined, wantsCode: false })).inferResponse,
+    ).toBeDefined();
   });
 
   it('has a text in any case, because clients take an error without one for an answer', () => {
