@@ -16,8 +16,9 @@ async function told(worker: Worker): Promise<unknown> {
 }
 
 describe('a thread that watches signals', () => {
-  it('gets its flags', async () => {
+  it('gets its flags, and little memory for what lives as long as a request', async () => {
     const worker = startWatchingThread(TELLS_FLAGS, { workerData: 'a' }, ['--no-warnings']);
+    expect(worker.resourceLimits).toMatchObject({ maxYoungGenerationSizeMb: 6 });
     expect(await told(worker)).toEqual(['a', ['--no-warnings']]);
   });
 
