@@ -238,10 +238,8 @@ export class InferStream<
     const isLast = final ?? (error !== undefined || !model.decoupled);
     if (isLast || error !== undefined) this.#open.delete(requestId);
     if (error !== undefined) return { requestId, outputs: undefined, error, final: true };
-    if (isLast && response.outputs.length === 0 && model.decoupled)
-      return { requestId, outputs: undefined, error: undefined, final: true };
     if (onlyEnds({ response, final }, model.decoupled))
-      return { requestId, outputs: undefined, error: noAnswerError(), final: true };
+      return { requestId, outputs: undefined, error: model.decoupled ? undefined : noAnswerError(), final: true };
     const outputs = this.#source.decode(response.outputs, kind, model);
     return { requestId, outputs, error: undefined, final: isLast };
   }

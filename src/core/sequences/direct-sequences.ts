@@ -20,7 +20,6 @@ export interface DirectOptions {
 export class DirectSequences extends InstanceSequences {
   readonly #slots: (LiveSequence | undefined)[];
   readonly #options: DirectOptions;
-  readonly #cancelled = new Set<LiveSequence>();
 
   constructor(options: DirectOptions) {
     super(options.slots);
@@ -38,25 +37,13 @@ export class DirectSequences extends InstanceSequences {
     super.release(sequence);
   }
 
-  override remove(sequence: LiveSequence): void {
-    super.remove(sequence);
-    this.#cancelled.delete(sequence);
-  }
-
   /** Its next request is found in its slot. */
   offer(sequence: LiveSequence): void {
-    if (sequence.first?.decided === true) this.#cancelled.add(sequence);
+    if (sequence.first?.decided === true) this.noteCancelled(sequence);
   }
 
   cancelled(request: SequencedRequest): void {
-    this.#cancelled.add(request.live!);
-  }
-
-  takeCancelled(): LiveSequence[] {
-    if (this.#cancelled.size === 0) return [];
-    const over = [...this.#cancelled].filter((sequence) => !sequence.running && sequence.first?.decided === true);
-    for (const sequence of over) this.#cancelled.delete(sequence);
-    return over;
+    this.noteCancelled(request.live!);
   }
 
   next(now: number): SequenceDecision {

@@ -24,6 +24,7 @@ export abstract class InstanceSequences implements SequenceHolder {
   readonly sequences = new Set<LiveSequence>();
   /** It takes no new sequences meanwhile. */
   isBlocked = false;
+  readonly #cancelled = new Set<LiveSequence>();
 
   constructor(slots: number) {
     this.free = new FreeSlots(slots);
@@ -47,14 +48,25 @@ export abstract class InstanceSequences implements SequenceHolder {
   remove(sequence: LiveSequence): void {
     this.release(sequence);
     this.sequences.delete(sequence);
+    this.#cancelled.delete(sequence);
   }
 
   abstract offer(sequence: LiveSequence, now: number): void;
 
   abstract cancelled(request: SequencedRequest): void;
 
+  /** A request of the sequence is one whose client is gone. */
+  protected noteCancelled(sequence: LiveSequence): void {
+    this.#cancelled.add(sequence);
+  }
+
   /** Sequences that do not go on as they are, because the client of their next request is gone. */
-  abstract takeCancelled(): LiveSequence[];
+  takeCancelled(): LiveSequence[] {
+    if (this.#cancelled.size === 0) return [];
+    const over = [...this.#cancelled].filter((sequence) => !sequence.running && sequence.first?.decided === true);
+    for (const sequence of over) this.#cancelled.delete(sequence);
+    return over;
+  }
 
   /** What the instance, which has room, should do. */
   abstract next(now: number): SequenceDecision;

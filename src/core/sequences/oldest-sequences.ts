@@ -19,7 +19,6 @@ export interface OldestOptions {
 export class OldestSequences extends InstanceSequences {
   readonly #queue: BatchQueue<SequencedRequest>;
   readonly #iterative: boolean;
-  readonly #cancelled = new Set<LiveSequence>();
 
   constructor({ slots, maxBatchSize, batcher, iterative = false, compatible }: OldestOptions) {
     super(slots);
@@ -30,27 +29,19 @@ export class OldestSequences extends InstanceSequences {
   override remove(sequence: LiveSequence): void {
     super.remove(sequence);
     if (sequence.first !== undefined) this.#queue.remove(sequence.first);
-    this.#cancelled.delete(sequence);
   }
 
   offer(sequence: LiveSequence, now: number): void {
     const { first, running } = sequence;
     if (first === undefined || running || first.entry !== undefined) return;
-    if (first.decided) this.#cancelled.add(sequence);
+    if (first.decided) this.noteCancelled(sequence);
     else this.#queue.enqueue(first, now);
   }
 
   cancelled(request: SequencedRequest): void {
     const sequence = request.live!;
     this.#queue.remove(request);
-    if (sequence.first === request && !sequence.running) this.#cancelled.add(sequence);
-  }
-
-  takeCancelled(): LiveSequence[] {
-    if (this.#cancelled.size === 0) return [];
-    const over = [...this.#cancelled];
-    this.#cancelled.clear();
-    return over;
+    if (sequence.first === request && !sequence.running) this.noteCancelled(sequence);
   }
 
   next(now: number): SequenceDecision {
