@@ -3,12 +3,13 @@
 
 import { TritonError } from '../errors.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
+import { saysUnknownModel } from '../protocol/grpc/decode-stream-message.js';
 import type { ModelMetadataResponse } from '../protocol/protobuf/generated/grpc-service.js';
 import { dtypeOf, isDatatype } from '../tensor/dtype.js';
 
 /** Whether the server has no configurations. Triton's own words of an unknown model say more. */
 export function lacksConfigurations({ code, message }: TritonError): boolean {
-  return (code === 'NOT_FOUND' || code === 'UNSUPPORTED') && !message.startsWith('Request for unknown model');
+  return (code === 'NOT_FOUND' || code === 'UNSUPPORTED') && !saysUnknownModel(message);
 }
 
 /** Throws UNSUPPORTED when the metadata name no inputs, as of models that declare none to MLServer; INTERNAL for an unknown datatype. */

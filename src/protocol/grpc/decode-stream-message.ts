@@ -44,7 +44,12 @@ export function onlyEnds({ response, final }: Omit<StreamMessage, 'error'>, deco
 /** Triton sends no code. There its words about an unknown model become NOT_FOUND, and all others UNKNOWN. */
 function codeOf(code: unknown, error: string): ErrorCode {
   if (typeof code === 'string' && Object.hasOwn(HTTP_STATUS, code)) return code as ErrorCode;
-  return error.startsWith('Request for unknown model') ? 'NOT_FOUND' : 'UNKNOWN';
+  return saysUnknownModel(error) ? 'NOT_FOUND' : 'UNKNOWN';
+}
+
+/** Whether these are Triton's words about an unknown model. */
+export function saysUnknownModel(message: string): boolean {
+  return message.startsWith('Request for unknown model');
 }
 
 function readFields(bytes: Uint8Array): { readonly error: string; readonly response: Uint8Array } {
