@@ -3,7 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { ModelSignature } from '../protocol/model-signature.js';
-import { saysUnknownModel } from '../protocol/grpc/decode-stream-message.js';
+import { saysUnknownModel } from '../protocol/grpc/stream-error-code.js';
 import type { ModelMetadataResponse } from '../protocol/protobuf/generated/grpc-service.js';
 import { dtypeOf, isDatatype } from '../tensor/dtype.js';
 

@@ -33,6 +33,9 @@ const CALL_MS = 5000;
 const SIGNAL_LOG = { logFile: undefined, logSettings: DEFAULT_LOG_SETTINGS };
 /** A model may take long to load, and a heartbeat bounds its calls itself. */
 const LOAD_MS = 24 * 3_600_000;
+/** To load again what has loaded before, in milliseconds, or this many times as long as it took. Twice as long after each try. */
+const LOAD_AGAIN_MS = 20_000;
+const LOAD_AGAIN_FACTOR = 4;
 /** The parameter of a model's configuration that says which process has bound it. */
 const OWNER = 'tstriton_instance_address';
 /** Differs from load to load: tritonserver loads nothing anew that is the same. */
@@ -65,11 +68,18 @@ export class JoinedTritonserver implements ServerHandle {
   /** By name and version number. */
   readonly #models = new Map<string, Map<number, Served>>();
   readonly #retiring: RetiringOpenings;
+  /**
+   * How long each name may take to load again. An answer may never come, from a live machine: the instances of a tritonserver that was
+   * killed while it loaded may outlive it, and hold its connections.
+   */
+  readonly #limits = new Map<string, number>();
   /** Names of models that are to be loaded again. */
   readonly #lost = new Set<string>();
   /** Loads and unloads of each name, in turn. */
   readonly #turns = new Turns();
   readonly #over = new AbortController();
+  /** Aborts when tritonserver is silent. */
+  #silence = new AbortController();
   #heartbeat: Heartbeat | undefined;
   #isLinked = false;
   #isWatching = false;
@@ -145,7 +155,9 @@ export class JoinedTritonserver implements ServerHandle {
     const served: Served = { config, model, opening, key };
     this.#models.set(name, versions.set(version, served));
     try {
+      const startedAt = performance.now();
       await this.#ask(name);
+      this.#limits.set(name, Math.max(LOAD_AGAIN_MS, LOAD_AGAIN_FACTOR * (performance.now() - startedAt)));
       model.isReady = true;
     } catch (error) {
       if (before === undefined) versions.delete(version);
@@ -159,8 +171,9 @@ export class JoinedTritonserver implements ServerHandle {
   }
 
   /** Has tritonserver load the versions of a name. */
-  async #ask(name: string): Promise<void> {
-    const { instanceAddress } = this.#options;
+  async #ask(name: string, timeoutMs = LOAD_MS): Promise<void> {
+    const { instanceAddress, url } = this.#options;
+    const silence = this.#silence.signal;
     const versions = [...this.#models.get(name)!.values()];
     const { json, files } = writtenConfig(versions[0]!.config);
     const owner = { [OWNER]: { string_value: instanceAddress }, [LOAD]: { string_value: randomUUID() } };
@@ -170,13 +183,15 @@ export class JoinedTritonserver implements ServerHandle {
       await this.#client.loadModel(name, {
         config,
         files: Object.fromEntries(all.map(([file, content]) => [file, Buffer.from(content)])),
-        timeoutMs: LOAD_MS,
-        signal: this.#over.signal,
+        timeoutMs,
+        signal: AbortSignal.any([this.#over.signal, silence]),
       });
     } catch (thrown) {
       const error = TritonError.from(thrown);
+      if (silence.aborted)
+        throw new TritonError('UNAVAILABLE', `the tritonserver at ${url} is silent`, { cause: error });
       if (!error.message.includes('explicit model load')) throw error;
-      const message = `the tritonserver at ${this.#options.url} takes no models: it needs --model-control-mode=explicit`;
+      const message = `the tritonserver at ${url} takes no models: it needs --model-control-mode=explicit`;
       throw new TritonError('UNSUPPORTED', message, { cause: error });
     }
   }
@@ -239,6 +254,8 @@ export class JoinedTritonserver implements ServerHandle {
 
   /** Nothing can come of the batches under way. When it is there again, it may have none of the models. */
   #silent(): void {
+    this.#silence.abort();
+    this.#silence = new AbortController();
     for (const versions of this.#models.values()) for (const { key } of versions.values()) this.#listener.lose(key);
   }
 
@@ -258,12 +275,13 @@ export class JoinedTritonserver implements ServerHandle {
   }
 
   async #loadAgain(name: string): Promise<void> {
+    const limitMs = Math.round(this.#limits.get(name) ?? LOAD_AGAIN_MS);
     try {
       await this.#turns.take(name, async () => {
         this.#lost.delete(name);
         const versions = this.#models.get(name);
         if (versions === undefined || this.#over.signal.aborted) return;
-        await this.#ask(name);
+        await this.#ask(name, limitMs);
         for (const { model } of versions.values()) model.isReady = true;
         this.#failure = undefined;
         this.logger.info(`model '${name}' is loaded again`);
@@ -271,7 +289,9 @@ export class JoinedTritonserver implements ServerHandle {
     } catch (thrown) {
       if (this.#over.signal.aborted) return;
       this.#lost.add(name);
-      const failure = `model '${name}' is not loaded again: ${TritonError.from(thrown).message}`;
+      const { code, message } = TritonError.from(thrown);
+      if (code === 'DEADLINE_EXCEEDED') this.#limits.set(name, Math.min(LOAD_MS, 2 * limitMs));
+      const failure = `model '${name}' is not loaded again: ${message}`;
       if (failure !== this.#failure) this.logger.error(failure);
       this.#failure = failure;
     }

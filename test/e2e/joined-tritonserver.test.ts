@@ -109,7 +109,24 @@ describe('a model in a tritonserver that runs already', () => {
     expect(await ask(server.models.get('Times')!.instances[0]!, [21])).toEqual([42]);
   });
 
-  it('loses its instances within a while when all of tritonserver is silent, and is loaded again', async () => {
+  it('is loaded again when a load was never answered, though tritonserver answers all else', async () => {
+    await using server = await new PlayedTritonserver().start();
+    const log: string[] = [];
+    const logger = { ...SILENT, error: (text: string) => void log.push(text) };
+    await using triton = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'), { logger });
+    await triton.bind(times(2)).connect();
+    server.unansweredLoads = 1;
+    server.models.get('Times')!.instances[0]!.end();
+    await expect.poll(() => server.unansweredLoads).toBe(0);
+    await expect.poll(() => server.loads.length, { timeout: 40_000 }).toBe(2);
+    await expect.poll(() => triton.isReady).toBe(true);
+    expect(log).toContainEqual(
+      expect.stringMatching(/^model 'Times' is not loaded again: deadline of 20000 ms exceeded/),
+    );
+    expect(await ask(server.models.get('Times')!.instances[0]!, [21])).toEqual([42]);
+  });
+
+  it('loses its instances and loads within a while when all of tritonserver is silent, and is loaded again', async () => {
     await using server = await new PlayedTritonserver().start();
     const log: string[] = [];
     const logger = { ...SILENT, error: (text: string) => void log.push(text) };
@@ -117,8 +134,16 @@ describe('a model in a tritonserver that runs already', () => {
     await triton.bind(times(2)).connect();
     const [instance] = server.models.get('Times')!.instances;
     expect(await ask(instance!, [21])).toEqual([42]);
+    server.unansweredLoads = 1;
+    const second = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'));
+    const refused = second
+      .bind({ ...times(3), modelName: 'Second' })
+      .connect()
+      .catch(String);
+    await expect.poll(() => server.unansweredLoads).toBe(0);
     server.isSilent = true;
     await instance!.closed;
+    expect(await refused).toBe(`TritonError: the tritonserver at ${server.url} is silent`);
     await expect.poll(() => triton.isReady).toBe(false);
     await expect.poll(() => log).toContainEqual(expect.stringContaining('is gone; looking for it'));
     server.isSilent = false;

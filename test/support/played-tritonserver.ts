@@ -21,6 +21,8 @@ export class PlayedTritonserver {
   readonly asked: string[] = [];
   /** As if the network to it were gone: nothing is answered. */
   isSilent = false;
+  /** As a server that was killed while it loads, and whose connection another process holds: this many loads are not answered. */
+  unansweredLoads = 0;
   /** Answers loads with this error. */
   refusal: string | undefined;
   /** Undefined while it is not there. */
@@ -34,6 +36,11 @@ export class PlayedTritonserver {
   async start(): Promise<this> {
     this.#server = createServer((request, response) => {
       if (this.isSilent) return;
+      if (request.url!.endsWith('/load') && this.unansweredLoads > 0) {
+        this.asked.push(request.url!);
+        this.unansweredLoads--;
+        return;
+      }
       void this.#answer(request).then(({ status, body }) => reply(response, status, body));
     }).listen(this.#port, '127.0.0.1');
     await once(this.#server, 'listening');

@@ -1,11 +1,11 @@
 // Decodes a ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the error of a request.
 
-import { type ErrorCode, HTTP_STATUS } from '../../errors.js';
+import type { ErrorCode } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { WireReader } from '../protobuf/wire-reader.js';
 import { LENGTH_DELIMITED } from '../protobuf/wire-types.js';
 import { decodeInferResponse } from './decode-infer-response.js';
-import { ERROR_CODE } from './stream-error-code.js';
+import { codeOfStreamError, ERROR_CODE } from './stream-error-code.js';
 
 const reader = new WireReader('response');
 
@@ -27,7 +27,7 @@ export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   const final = decoded.parameters?.[FINAL_RESPONSE];
   return {
     response: decoded,
-    error: error === '' ? undefined : { code: codeOf(decoded.parameters?.[ERROR_CODE], error), message: error },
+    error: error === '' ? undefined : { code: codeOfStreamError(decoded.parameters?.[ERROR_CODE], error), message: error },
     final: typeof final === 'boolean' ? final : undefined,
   };
 }
@@ -39,17 +39,6 @@ export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
  */
 export function onlyEnds({ response, final }: Omit<StreamMessage, 'error'>, decoupled: boolean): boolean {
   return response.outputs.length === 0 && final === true && (decoupled || response.modelVersion === '');
-}
-
-/** Triton sends no code. There its words about an unknown model become NOT_FOUND, and all others UNKNOWN. */
-function codeOf(code: unknown, error: string): ErrorCode {
-  if (typeof code === 'string' && Object.hasOwn(HTTP_STATUS, code)) return code as ErrorCode;
-  return saysUnknownModel(error) ? 'NOT_FOUND' : 'UNKNOWN';
-}
-
-/** Whether these are Triton's words about an unknown model. */
-export function saysUnknownModel(message: string): boolean {
-  return message.startsWith('Request for unknown model');
 }
 
 function readFields(bytes: Uint8Array): { readonly error: string; readonly response: Uint8Array } {
