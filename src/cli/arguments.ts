@@ -1,6 +1,6 @@
 // Parsers of arguments that several commands share, and their messages for wrong ones.
 
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 
 import { InvalidArgumentError } from 'commander';
 
@@ -27,11 +27,14 @@ function fileText(path: string): string {
   }
 }
 
-/** A file with what `tls` calls `ca`. Node.js takes any text, and then trusts nobody. */
-export function certificateText(path: string): string {
+/** A file with what `tls` calls `ca`, which is read again for each connection. Node.js takes any text, and then trusts nobody. */
+export function certificateFile(path: string): () => string {
   const text = fileText(path);
-  if (/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)) return text;
-  throw new InvalidArgumentError('It has no certificate in PEM form.');
+  if (!/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)) {
+    throw new InvalidArgumentError('It has no certificate in PEM form.');
+  }
+  // A pipe can be read once.
+  return statSync(path).isFile() ? () => readFileSync(path, 'utf8') : () => text;
 }
 
 export function positiveInteger(value: string): number {

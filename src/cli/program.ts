@@ -28,6 +28,7 @@ const EXIT_CODES =
 const OWN_WORDS = [
   [/ in tls\.ca$/, ' to --ca'],
   [/^options\.tls of a client needs /, '--ca needs '],
+  [/ options\.tls\(\)(?:\.ca)?: /, ' --ca: '],
   [/^binaryData: false is /, '--no-binary is '],
 ] as const;
 

@@ -3,12 +3,12 @@
 import type { Command } from 'commander';
 
 import type { ServerClientOptions } from '../client/client-options.js';
-import { certificateText, collectHeader, positiveNumber } from './arguments.js';
+import { certificateFile, collectHeader, positiveNumber } from './arguments.js';
 import type { CliIo } from './cli-io.js';
 
 export interface AccessFlags {
   readonly header?: Readonly<Record<string, string>>;
-  readonly ca?: string;
+  readonly ca?: () => string;
   readonly timeout: number;
 }
 
@@ -20,7 +20,7 @@ export const TOKEN_HELP =
 export function addAccessFlags(command: Command): Command {
   return command
     .option('-H, --header <name:value>', 'a header of every request; again for more of them', collectHeader)
-    .option('--ca <file>', 'trusted authorities in PEM form, for https:// and grpcs://', certificateText)
+    .option('--ca <file>', 'trusted authorities in PEM form, for https:// and grpcs://', certificateFile)
     .option('--timeout <seconds>', 'how long a request may take', positiveNumber, 30);
 }
 
@@ -30,6 +30,6 @@ export function accessOptions({ header, ca, timeout }: AccessFlags, { env }: Cli
     timeoutMs: timeout * 1000,
     ...(header !== undefined && { headers: header }),
     ...(accessToken !== undefined && accessToken !== '' && { accessToken }),
-    ...(ca !== undefined && { tls: { ca } }),
+    ...(ca !== undefined && { tls: () => ({ ca: ca() }) }),
   };
 }

@@ -18,6 +18,15 @@ export interface ClientTlsOptions {
   readonly key?: string;
 }
 
+/**
+ * What `tls` takes: the certificates, or a function that is asked for them before each connection is made, so that renewed
+ * certificates are used. If it throws, or gives what cannot be used, the connection fails with UNAVAILABLE, and the next one asks again.
+ *
+ * @example
+ * const tls = () => ({ ca: readFileSync('/tls/ca.crt', 'utf8') });
+ */
+export type ClientTls = ClientTlsOptions | (() => ClientTlsOptions);
+
 /** Options of every client. */
 export interface ServerClientOptions {
   /** How long a call may take in milliseconds, connecting included. Default 60000. */
@@ -26,7 +35,7 @@ export interface ServerClientOptions {
   readonly headers?: Readonly<Record<string, string>>;
   /** Cancels the calls in flight and all later ones. */
   readonly signal?: AbortSignal;
-  readonly tls?: ClientTlsOptions;
+  readonly tls?: ClientTls;
   /** How failed requests are sent again, where that is safe; false for never. */
   readonly retry?: RetryOptions | false;
   /**
@@ -82,7 +91,6 @@ const SERVER_CLIENT_MEMBERS = [
 ];
 const CLIENT_MEMBERS = ['modelVersion', 'binaryData', ...SERVER_CLIENT_MEMBERS];
 export const CALL_MEMBERS = ['timeoutMs', 'headers', 'signal', 'retry', 'onTimings'];
-const TLS_MEMBERS = ['ca', 'cert', 'key'];
 const DEFAULT_TIMEOUT_MS = 60_000;
 const DEFAULT_CONCURRENCY = { http: 512, grpc: Infinity } as const;
 const DEFAULT_RESPONSE_BYTES = 2 ** 30;
@@ -100,7 +108,7 @@ export interface CallLimits {
 
 /** The options of a transport. */
 export interface TransportOptions extends ConcurrencyLimits {
-  readonly tls: ClientTlsOptions | undefined;
+  readonly tls: ClientTls | undefined;
   readonly maxResponseBytes: number;
   readonly binaryData: boolean;
 }
@@ -117,7 +125,6 @@ export function completeClientOptions(
 ): CompleteClientOptions {
   checkMembers(options, of === 'model' ? CLIENT_MEMBERS : SERVER_CLIENT_MEMBERS, 'options of a client');
   const { modelVersion, timeoutMs, headers, signal, tls, accessToken, retry } = options;
-  if (tls !== undefined) checkMembers(tls, TLS_MEMBERS, 'options.tls of a client');
   return {
     modelVersion: modelVersion === undefined ? undefined : expectAtLeast(modelVersion, 1, 'modelVersion'),
     timeoutMs: expectTimeout(timeoutMs ?? DEFAULT_TIMEOUT_MS),

@@ -36,8 +36,8 @@ export function connectionError(error: unknown, address: string, wasConnected = 
 }
 
 /** The error of a call that the server promises to have done nothing for. */
-export function unprocessedError(detail: string, address: string): TritonConnectionError {
-  const failure = new TritonConnectionError(`${address} is not available: ${detail}`, { requestSent: false });
+export function unprocessedError(detail: string, address: string, cause?: unknown): TritonConnectionError {
+  const failure = new TritonConnectionError(`${address} is not available: ${detail}`, { cause, requestSent: false });
   return withRetryAdvice(failure, { unexecuted: true });
 }
 

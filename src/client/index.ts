@@ -21,7 +21,13 @@ export {
   TritonTimeoutError,
   type TritonConnectionErrorOptions,
 } from './client-errors.js';
-export type { CallOptions, ClientTlsOptions, ModelClientOptions, ServerClientOptions } from './client-options.js';
+export type {
+  CallOptions,
+  ClientTls,
+  ClientTlsOptions,
+  ModelClientOptions,
+  ServerClientOptions,
+} from './client-options.js';
 export { connect, ServerConnection, type ConnectOptions, type ModelSpecs } from './connect.js';
 export type { BatchInferOptions, InferOptions, SequenceOptions } from './infer-options.js';
 export type { AnyInputValue, ClientInputs, ClientOutputs } from './tensors/input-values.js';

@@ -156,7 +156,7 @@ describe('the connections of a client', () => {
       },
       isSecure ? createTlsServer(certificate).on('secureConnection', () => undefined) : undefined,
     );
-    const connections = connect(port, isSecure ? { tls: { ca: certificate.cert } } : {});
+    const connections = connect(port, isSecure ? { tls: () => ({ ca: certificate.cert }) } : {});
     // Small ones, and those whose bodies are referred to and not copied.
     const sizes = [20_000, 1, 40_000, 16_384, 16_385, 70_000, 300_000, 2_000_000, 3];
     for (let round = 0; round < 3; round++) {
@@ -302,11 +302,16 @@ describe('the connections of a client', () => {
       },
       createTlsServer(certificate).on('secureConnection', () => undefined),
     );
-    const connections = connect(port, { tls: { ca: certificate.cert } });
+    let trusted = { ca: certificate.cert };
+    const connections = connect(port, { tls: () => trusted });
     for (let i = 0; i < 2; i++) expect((await ask(connections)).body).toBe('ok');
     expect(reused).toEqual([false, true]);
+    // Other certificates are to be seen, and shown, in a whole handshake.
+    trusted = { ca: certificate.cert + selfSignedCertificate().cert };
+    for (let i = 0; i < 2; i++) expect((await ask(connections)).body).toBe('ok');
+    expect(reused.slice(2)).toEqual([false, true]);
     // Who trusts nobody has no session of those who do.
-    const wary = connect(port, { tls: {} });
+    const wary = connect(port, { tls: () => ({}) });
     for (let i = 0; i < 2; i++)
       expect((await ask(wary)).failure).toMatchObject({ error: { code: 'DEPTH_ZERO_SELF_SIGNED_CERT' } });
   });

@@ -17,8 +17,8 @@ const TICK_MILLISECONDS = 1000;
 export interface ClientConnectionsOptions {
   readonly host: string;
   readonly port: number;
-  /** Default: no TLS. */
-  readonly tls?: TlsOptions | undefined;
+  /** Called before each connection is made; may throw. Default: no TLS. */
+  readonly tls?: (() => TlsOptions) | undefined;
   /** Idle connections to keep; further ones are closed. */
   readonly maxIdle: number;
   /** How long they wait, unless the server says that it keeps them for less. */
@@ -39,6 +39,8 @@ export class ClientConnections implements ConnectionOwner {
   #ticks: NodeJS.Timeout | undefined;
   /** Of TLS: makes the next handshake shorter. */
   #session: Buffer | undefined;
+  /** The options that the session was made with. */
+  #tls: TlsOptions | undefined;
   #onEmpty: (() => void) | undefined;
 
   constructor(options: ClientConnectionsOptions) {
@@ -116,10 +118,16 @@ export class ClientConnections implements ConnectionOwner {
   #open(sink: ByteSink): Socket {
     const { host, port, tls } = this.#options;
     if (tls === undefined) return openSocket({ host, port }, this.#memory, sink);
+    const options = tls();
+    // A session would pass over other certificates than those that it was made with, on both sides.
+    if (options !== this.#tls) this.#session = undefined;
+    this.#tls = options;
     const session = this.#session === undefined ? {} : { session: this.#session };
-    const secure = { ...tls, ...session, ALPNProtocols: ['http/1.1'] };
+    const secure = { ...options, ...session, ALPNProtocols: ['http/1.1'] };
     const socket = openSocket({ host, port, tls: secure }, this.#memory, sink);
-    socket.on('session', (ticket: Buffer) => (this.#session = ticket));
+    socket.on('session', (ticket: Buffer) => {
+      if (options === this.#tls) this.#session = ticket;
+    });
     // Whatever was wrong, the next handshake is a whole one.
     socket.on('error', () => (this.#session = undefined));
     return socket;

@@ -28,10 +28,10 @@ class DirectConnection implements DirectWay {
   #isTaken = false;
   #isClosing = false;
 
-  constructor({ target, key, channel, maxMessageBytes }: DirectOptions, listeners: DirectListeners) {
+  constructor({ target, tls, key, channel, maxMessageBytes }: DirectOptions, listeners: DirectListeners) {
     this.#channel = channel;
     this.#listeners = listeners;
-    this.#connection = new Http2Connection(target.server, target.tls ?? {}, STREAM_WINDOW.unary);
+    this.#connection = new Http2Connection(target.server, tls, STREAM_WINDOW.unary);
     this.#call = new LinkCall({
       connection: this.#connection,
       address: target.server.address,

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { ListenOptions } from 'node:net';
 import { isDeepStrictEqual } from 'node:util';
 
-import type { ClientTlsOptions } from '../client/client-options.js';
+import type { ClientTls } from '../client/client-options.js';
 import { ServerClient } from '../client/server/server-client.js';
 import { TritonError } from '../errors.js';
 import { pause } from '../lifecycle/pause.js';
@@ -46,7 +46,7 @@ export interface JoinOptions {
   /** Where `model.py` finds this process: the path of a Unix socket, or `host:port`. */
   readonly instanceAddress: string;
   readonly headers: Readonly<Record<string, string>> | undefined;
-  readonly tls: ClientTlsOptions | undefined;
+  readonly tls: ClientTls | undefined;
   /** How long `start` waits for tritonserver. */
   readonly timeoutMs: number;
   readonly logger: ExternalLogger | undefined;
@@ -266,9 +266,16 @@ export class JoinedTritonserver implements ServerHandle {
 
   async #isThere(): Promise<boolean> {
     const options = { timeoutMs: CALL_MS, signal: this.#over.signal };
-    const isThere = await this.#client.isLive(options).catch(() => false);
-    if (this.#isLinked && !isThere && !this.#over.signal.aborted) {
-      this.logger.error(`the tritonserver at ${this.#options.url} is gone; looking for it`);
+    let reason = 'it is not live';
+    const isThere = await this.#client.isLive(options).catch((error: unknown) => {
+      reason = TritonError.from(error).message;
+      return false;
+    });
+    const { aborted } = this.#over.signal;
+    const failure = `the tritonserver at ${this.#options.url} is gone; looking for it: ${reason}`;
+    if (!isThere && !aborted && (this.#isLinked || failure !== this.#failure)) {
+      this.logger.error(failure);
+      this.#failure = failure;
     }
     this.#isLinked = isThere;
     return isThere;

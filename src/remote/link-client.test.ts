@@ -87,13 +87,14 @@ function clientOf(url: string) {
       await open.promise;
       return opening;
     },
+    tls: async () => ({}),
     close: vi.fn<LinkHost['close']>(async () => undefined),
     endInstance: vi.fn<LinkHost['endInstance']>(),
     ready: vi.fn<LinkHost['ready']>(),
     linked: vi.fn<LinkHost['linked']>(),
     failed: vi.fn<LinkHost['failed']>(),
   };
-  const client = new LinkClient({ server: parseUrl(url), tls: undefined, accessToken: 't' }, 10_000, host);
+  const client = new LinkClient({ server: parseUrl(url), accessToken: 't' }, 10_000, host);
   cleanups.push(() => client.stop(0));
   return { client, host, opens };
 }

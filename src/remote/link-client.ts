@@ -1,6 +1,7 @@
 // Binds the models of this process to a server, and does so again whenever the link was lost. It lives in the link's thread,
 // so that the server hears of this process whatever the callables do.
 
+import type { ClientTlsOptions } from '../client/client-options.js';
 import { TritonError } from '../errors.js';
 import { followSignal } from '../lifecycle/follow-signal.js';
 import { pause } from '../lifecycle/pause.js';
@@ -11,7 +12,7 @@ import { type DeclaredModel, declaredModel } from '../link/stream/declared-model
 import type { LinkedInstance, ServerMessage } from '../link/stream/link-messages.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import type { InstancePort } from '../server/control-messages.js';
-import { LinkConnection, type LinkTarget } from './link-connection.js';
+import { type DirectOptions, LinkConnection, type LinkTarget } from './link-connection.js';
 import { LinkInstance } from './link-instance.js';
 
 /** Between attempts of the first connection, in milliseconds. */
@@ -29,6 +30,8 @@ export interface HostedOpening {
 /** What the callables' side does for a link. */
 export interface LinkHost {
   open(model: number): Promise<HostedOpening>;
+  /** The certificates of the next connection. Rejects with UNAVAILABLE where there are none for now. */
+  tls(): Promise<ClientTlsOptions>;
   close(opening: number): Promise<void>;
   endInstance(opening: number, thread: number, reason: string): void;
   ready(model: number, isReady: boolean): void;
@@ -154,9 +157,10 @@ export class LinkClient {
 
   async #attempt(timeoutMs: number): Promise<void> {
     const { signal } = this.#over;
+    const tls = await this.#tls();
     signal.throwIfAborted();
     let ended: TritonError | undefined;
-    const connection: LinkConnection = new LinkConnection(this.#target, {
+    const connection: LinkConnection = new LinkConnection(this.#target, tls, {
       onControl: (message) => this.#control(message),
       onMessage: (channel, value) => this.#instances.get(channel)?.receive(value),
       onEnd: (error) => {
@@ -182,6 +186,11 @@ export class LinkClient {
       clearTimeout(timer);
       leave();
     }
+  }
+
+  /** Without TLS there is nothing to ask for. */
+  async #tls(): Promise<ClientTlsOptions> {
+    return this.#target.server.tls ? this.#host.tls() : {};
   }
 
   #lost(connection: LinkConnection, error: TritonError): void {
@@ -292,7 +301,7 @@ export class LinkClient {
     const instance = new LinkInstance({
       channel,
       instance: port,
-      direct: this.#instances.size < MOST_DIRECT ? connection?.direct(channel) : undefined,
+      direct: this.#instances.size < MOST_DIRECT && connection ? this.#direct(connection, channel) : undefined,
       send: (message) => this.#connection?.post(channel, message),
       onClosed: () => {
         opening.instances.delete(channel);
@@ -306,6 +315,10 @@ export class LinkClient {
     opening.instances.set(channel, instance);
     this.#instances.set(channel, instance);
     return instance;
+  }
+
+  async #direct(connection: LinkConnection, channel: number): Promise<DirectOptions> {
+    return connection.direct(channel, await this.#tls());
   }
 
   /** Tells the server of instances when each has its connection, or will have none. */

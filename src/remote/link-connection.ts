@@ -19,13 +19,13 @@ import { Pulse } from './pulse.js';
 
 export interface LinkTarget {
   readonly server: ServerUrl;
-  readonly tls: ClientTlsOptions | undefined;
   readonly accessToken: string;
 }
 
 /** What a callable needs to connect to the server itself. */
 export interface DirectOptions {
   readonly target: LinkTarget;
+  readonly tls: ClientTlsOptions;
   /** The link's, from the server. */
   readonly key: string;
   readonly channel: number;
@@ -54,15 +54,15 @@ export class LinkConnection {
   #key = '';
   #isReady = false;
 
-  constructor(target: LinkTarget, listeners: LinkListeners) {
-    const { server, tls, accessToken } = target;
+  constructor(target: LinkTarget, tls: ClientTlsOptions, listeners: LinkListeners) {
+    const { server, accessToken } = target;
     const { address } = server;
     this.#listeners = listeners;
     this.#target = target;
     this.#address = address;
     this.ready = new Promise((resolve, reject) => (this.#greeted = { resolve, reject }));
     this.ready.catch(() => undefined);
-    this.#connection = new Http2Connection(server, tls ?? {}, STREAM_WINDOW.unary);
+    this.#connection = new Http2Connection(server, tls, STREAM_WINDOW.unary);
     this.#pulse = new Pulse({
       address,
       connection: this.#connection,
@@ -90,8 +90,8 @@ export class LinkConnection {
   }
 
   /** For the callable behind a channel. */
-  direct(channel: number): DirectOptions {
-    return { target: this.#target, key: this.#key, channel, maxMessageBytes: this.#call.maxMessageBytes };
+  direct(channel: number, tls: ClientTlsOptions): DirectOptions {
+    return { target: this.#target, tls, key: this.#key, channel, maxMessageBytes: this.#call.maxMessageBytes };
   }
 
   /** Ends the link. Nothing of the connection is left when the promise resolves. */

@@ -26,7 +26,7 @@ export interface LinkInstanceOptions {
   readonly channel: number;
   readonly instance: InstancePort;
   /** Undefined: the link carries the messages. */
-  readonly direct: DirectOptions | undefined;
+  readonly direct: Promise<DirectOptions> | undefined;
   /** Sends a message to the server. Throws for what cannot be sent. */
   readonly send: (message: ToInstance) => void;
   /** Called when the callable's end is gone. */
@@ -73,14 +73,15 @@ export class LinkInstance {
     this.#port.post(message, memoryOf(message));
   }
 
-  #offer(options: DirectOptions): Promise<void> {
+  #offer(direct: Promise<DirectOptions>): Promise<void> {
     return new Promise((resolve) => {
       const timer = setTimeout(resolve, DIRECT_MILLISECONDS);
       this.#decide = () => {
         clearTimeout(timer);
         resolve();
       };
-      this.#port.post([DIRECT, DIRECT_MODULE, options]);
+      // Without certificates the link carries the messages.
+      direct.then((options) => this.#port.post([DIRECT, DIRECT_MODULE, options]), this.#decide);
     });
   }
 

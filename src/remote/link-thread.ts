@@ -22,6 +22,7 @@ const client = new LinkClient(target, timeoutMs, {
     const { ports } = await control.ask({ kind: 'open', model, opening: number, config: undefined });
     return { number, ports };
   },
+  tls: async () => (await control.ask({ kind: 'link tls' })).tls ?? {},
   close: async (opening) => void (await control.ask({ kind: 'close', opening })),
   endInstance: (opening, thread, reason) => control.post({ kind: 'end instance', opening, thread, reason }),
   ready: (model, isReady) => control.post({ kind: 'readiness', model, isReady }),

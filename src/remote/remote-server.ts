@@ -1,6 +1,8 @@
 // The server of another process, as the models of this one see it: it takes the place of a server of their own. The link to
 // it has a thread, and the callables stay in the user's thread.
 
+import { connectionTls } from '../client/check-tls.js';
+import type { ClientTls } from '../client/client-options.js';
 import type { TritonError } from '../errors.js';
 import { ServerLogger, type ExternalLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -21,6 +23,7 @@ export interface LinkThreadData {
 }
 
 export interface RemoteServerOptions extends LinkThreadData {
+  readonly tls: ClientTls | undefined;
   /** Undefined: the log goes to standard error. */
   readonly logger: ExternalLogger | undefined;
   /** The link's thread is dead, and does not restart. */
@@ -45,7 +48,7 @@ export class RemoteServer implements ServerHandle {
   #isLinked = false;
   #stopping: Promise<void> | undefined;
 
-  constructor({ target, timeoutMs, logger, onGivenUp }: RemoteServerOptions) {
+  constructor({ target, tls, timeoutMs, logger, onGivenUp }: RemoteServerOptions) {
     this.#address = target.server.address;
     this.#sink = openLogSink(undefined, writeTo(logger));
     this.logger = new ServerLogger(this.#sink);
@@ -53,6 +56,7 @@ export class RemoteServer implements ServerHandle {
       logger: this.logger,
       tracing: undefined,
       loadFolder: async () => false,
+      linkTls: connectionTls(tls ?? {}, this.#address),
       onMessage: () => undefined,
     });
     const data: LinkThreadData = { target, timeoutMs };

@@ -4,7 +4,7 @@ import { inspect, type InspectOptions } from 'node:util';
 
 import { checkMembers, expectInteger, expectObject, textOf } from '../checks/check.js';
 import { checkTls } from '../client/check-tls.js';
-import type { ClientTlsOptions } from '../client/client-options.js';
+import type { ClientTls } from '../client/client-options.js';
 import { parseUrl, type ServerUrl } from '../client/parse-url.js';
 import { invalidArg, TritonError } from '../errors.js';
 import { type Deferred, deferred } from '../lifecycle/deferred.js';
@@ -24,8 +24,8 @@ import { RemoteServer } from './remote-server.js';
 
 /** Options of {@link RemoteTriton} for any server. */
 export interface AnyServerOptions {
-  /** Certificates, for `grpcs://` and `https://`. */
-  readonly tls?: ClientTlsOptions;
+  /** Certificates, for `grpcs://` and `https://`; a function is asked for them before each connection is made. */
+  readonly tls?: ClientTls;
   /** How long `connect()` waits for the server, in milliseconds. Default 10 000. */
   readonly timeoutMs?: number;
   /** How long `stop()` waits for requests under way, in seconds. Default 30. */
@@ -127,8 +127,8 @@ export class RemoteTriton {
         );
       }
       const onGivenUp = (error: TritonError) => this.#unrecoverable(error);
-      const target: LinkTarget = { server, tls, accessToken };
-      this.#open = () => new RemoteServer({ target, timeoutMs, logger, onGivenUp });
+      const target: LinkTarget = { server, accessToken };
+      this.#open = () => new RemoteServer({ target, tls, timeoutMs, logger, onGivenUp });
     }
     if (tls !== undefined && !server.tls) {
       throw invalidArg(`options.tls of RemoteTriton needs grpcs://, got ${server.address}`);

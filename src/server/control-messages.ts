@@ -3,6 +3,7 @@
 
 import type { MessagePort } from 'node:worker_threads';
 
+import type { ClientTlsOptions } from '../client/client-options.js';
 import type { LoadParameters } from '../core/client-loads.js';
 import type { SentFailure } from '../link/sent-error.js';
 import type { LogEntry, LogSettings } from '../logger.js';
@@ -107,6 +108,8 @@ export interface HostRequest {
     | { readonly kind: 'close'; readonly opening: number }
     /** Asks for nothing but an answer. */
     | { readonly kind: 'ping' }
+    /** Of the thread of a link, before each connection. */
+    | { readonly kind: 'link tls' }
     /** A client wants to load a model of a folder; `ready` lists the ready versions. */
     | {
         readonly kind: 'load folder';
@@ -146,6 +149,8 @@ export interface HostReply {
   readonly ports: readonly InstancePort[];
   /** Whether a folder has the model that a client wants. */
   readonly isThere?: boolean;
+  /** The certificates of the link's next connection. */
+  readonly tls?: ClientTlsOptions | undefined;
   readonly error?: SentFailure | undefined;
 }
 

@@ -3,6 +3,7 @@
 
 import { MessageChannel } from 'node:worker_threads';
 
+import type { ClientTlsOptions } from '../client/client-options.js';
 import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
@@ -44,6 +45,8 @@ export interface HostedModelsOptions {
   readonly logger: ServerLogger;
   readonly tracing: RequestTracing | undefined;
   readonly loadFolder: FoldersOfModels['load'];
+  /** Gives the certificates of the link's next connection; may throw. */
+  readonly linkTls?: () => ClientTlsOptions;
   /** Called with each message for a callable of this thread. */
   readonly onMessage: () => void;
 }
@@ -137,6 +140,8 @@ export class HostedModels {
         return { ports: await this.#close(action.opening) };
       case 'ping':
         return { ports: [] };
+      case 'link tls':
+        return { ports: [], tls: this.#options.linkTls?.() };
       case 'load folder':
         return { ports: [], isThere: await this.#options.loadFolder(action.name, action.parameters, action.ready) };
     }

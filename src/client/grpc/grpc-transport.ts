@@ -6,6 +6,7 @@ import { encodeInferRequest } from '../../protocol/grpc/encode-infer-request.js'
 import { WANTS_ERROR_CODES } from '../../protocol/grpc/stream-error-code.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import type { Call } from '../call.js';
+import { connectionTls } from '../check-tls.js';
 import type { ClientTlsOptions, TransportOptions } from '../client-options.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcRequestStream } from './grpc-request-stream.js';
@@ -18,7 +19,7 @@ import type { Headers, RequestStream, ResponseStream } from '../transport.js';
 
 export class GrpcTransport extends MessageTransport {
   readonly #server: ServerUrl;
-  readonly #tls: ClientTlsOptions;
+  readonly #tls: () => ClientTlsOptions;
   readonly #maxResponseBytes: number;
   /** All that are not closed: the one in use, and those whose last calls still run. */
   readonly #connections = new Set<Http2Connection>();
@@ -27,7 +28,7 @@ export class GrpcTransport extends MessageTransport {
   constructor(server: ServerUrl, { tls, maxResponseBytes }: TransportOptions) {
     super();
     this.#server = server;
-    this.#tls = tls ?? {};
+    this.#tls = connectionTls(tls ?? {}, server.address);
     this.#maxResponseBytes = maxResponseBytes;
   }
 
@@ -76,7 +77,7 @@ export class GrpcTransport extends MessageTransport {
   #connection(use: keyof typeof STREAM_WINDOW): Http2Connection {
     const current = this.#current[use];
     if (current?.usable) return current;
-    const connection = new Http2Connection(this.#server, this.#tls, STREAM_WINDOW[use]);
+    const connection = new Http2Connection(this.#server, this.#tls(), STREAM_WINDOW[use]);
     this.#current[use] = connection;
     this.#connections.add(connection);
     void connection.closed.then(() => this.#connections.delete(connection));

@@ -7,6 +7,7 @@ import type { TritonError } from '../../errors.js';
 import type { Requester } from '../../http1/client-connection.js';
 import { ClientConnections } from '../../http1/client-connections.js';
 import type { Call } from '../call.js';
+import { connectionTls } from '../check-tls.js';
 import type { TransportOptions } from '../client-options.js';
 import { connectionError } from '../connection-error.js';
 import { PartedExchange, StaleConnection, WholeExchange, type Outcome, type Sent } from './http1-exchange.js';
@@ -37,7 +38,7 @@ export class Http1Wire implements HttpWire {
     this.#connections = new ClientConnections({
       host,
       port,
-      tls: server.tls ? { ...tls } : undefined,
+      tls: server.tls ? connectionTls(tls ?? {}, address) : undefined,
       maxIdle: Math.min(maxConcurrency, MAX_IDLE_CONNECTIONS),
       idleMilliseconds: IDLE_MILLISECONDS,
     });
