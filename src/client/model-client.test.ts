@@ -286,12 +286,19 @@ describe('ModelClient', () => {
       () => new ModelClient('grpc://h', 'M', { tls: {} }),
       'options.tls of a client needs https:// or grpcs://, got grpc://h:8001',
     ],
+    [
+      'a function for them without TLS',
+      () => new ModelClient('http://h', 'M', { tls: () => ({}) }),
+      'options.tls of a client needs https:// or grpcs://, got http://h:8000',
+    ],
   ])('refuses %s at once', (_, make, message) => {
     expect(make).toThrow(message);
     expect(make).toThrow(expect.objectContaining({ code: 'INVALID_ARG' }));
   });
 
   it.each<[string, ClientTlsOptions, string]>([
+    ['options that are none', null as never, 'options.tls of a client must be an object, got null'],
+    ['an unknown option', { certs: own.cert } as never, "options.tls of a client has an unknown option 'certs'"],
     [
       'a file name for an authority',
       { ca: './ca.pem' },

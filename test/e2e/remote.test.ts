@@ -557,6 +557,8 @@ describe('a remote server that is not there', () => {
     ['localhost', {}, 'accessToken of RemoteTriton must be'],
     ['localhost', { accessToken: '' }, 'accessToken of RemoteTriton must be'],
     ['localhost', { accessToken: 't', tls: {} }, 'needs grpcs://'],
+    ['localhost', { accessToken: 't', tls: () => ({}) }, 'needs grpcs://'],
+    ['grpcs://localhost', { accessToken: 't', tls: 'ca.pem' }, 'options.tls of RemoteTriton must be an object'],
     ['grpcs://localhost', { accessToken: 't', tls: { ca: 'ca.pem' } }, 'got: what may be its path: readFileSync('],
     ['localhost', { accessToken: 't', timeoutMs: 0 }, 'timeoutMs of RemoteTriton must be'],
     ['localhost', { accesstoken: 't' }, "did you mean 'accessToken'?"],

@@ -152,6 +152,14 @@ export async function ask(url: string): Promise<unknown[]> {
   return [] satisfies Given[];
 }
 
+export const renewed = [
+  new ModelClient('', record, { tls: () => ({ ca: '' }) }),
+  // @ts-expect-error A connection does not wait for a promise.
+  new ModelClient('', record, { tls: async () => ({ ca: '' }) }),
+  // @ts-expect-error The texts, and not the files.
+  new ModelClient('', record, { tls: () => ({ caFile: '' }) }),
+];
+
 /** A client of some model can be handed around as a client of any. */
 export const clients: ModelClient[] = [
   new ModelClient('', record),
