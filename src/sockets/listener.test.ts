@@ -187,9 +187,11 @@ describe('a port whose certificate is renewed', () => {
 
   async function mutual(...roots: readonly string[]) {
     const sockets: Socket[] = [];
-    const settings = { cert: before.cert, key: before.key, requestCert: true, rejectUnauthorized: true };
+    const failures: string[] = [];
+    const settings = { ...before, requestCert: true, rejectUnauthorized: true, ALPNProtocols: ['own'] };
     const listener = new Listener({
       tls: { ...settings, ca: [...roots] },
+      onHandshakeError: ({ message }) => void failures.push(message),
       connect(read) {
         const one = connection(read);
         sockets.push(one.socket);
@@ -197,7 +199,7 @@ describe('a port whose certificate is renewed', () => {
       },
     });
     cleanup.push(() => listener.close(0));
-    return { listener, settings, sockets, port: await listener.listen(ADDRESS, 0) };
+    return { listener, settings, sockets, failures, port: await listener.listen(ADDRESS, 0) };
   }
 
   it('shows it to new connections, and keeps the open ones', async () => {
@@ -211,6 +213,22 @@ describe('a port whose certificate is renewed', () => {
       sockets[i]!.write(`${i}`);
       expect(String(await once(socket, 'data'))).toBe(`${i}`);
     }
+  });
+
+  it.each(['TLSv1.2', 'TLSv1.3'] as const)('says why it refuses a client, over %s', async (maxVersion) => {
+    const { failures, port } = await mutual(before.cert);
+    const refused = [{ cert: after.cert, key: after.key }, {}, { ...before, ALPNProtocols: ['other'] }];
+    for (const own of refused) {
+      const socket = connect({ host: ADDRESS, port, ca: before.cert, maxVersion, ...own });
+      await new Promise((resolve) => socket.on('error', ignore).once('close', resolve));
+    }
+    await expect
+      .poll(() => failures)
+      .toEqual([
+        'the certificate of the client is not trusted: DEPTH_ZERO_SELF_SIGNED_CERT',
+        'peer did not return a certificate',
+        'no application protocol',
+      ]);
   });
 
   it('still refuses old versions of TLS where Node would take them', async () => {

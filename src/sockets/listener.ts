@@ -134,7 +134,7 @@ export class Listener {
     });
     this.#server.on('connection', (socket: Socket) => this.#beginHandshake(socket));
     this.#server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
-      onHandshakeError?.(error);
+      onHandshakeError?.(handshakeError(error, socket));
       // Node leaves that to us.
       socket.destroy();
     });
@@ -363,6 +363,15 @@ export class Listener {
     this.#endLateHandshakes(now);
     this.#lookSoon();
   }
+}
+
+/** Says why a handshake failed. Node says of an untrusted certificate only that the client hung up, and OpenSSL adds its source. */
+function handshakeError(error: Error & { readonly reason?: unknown }, socket: TLSSocket): Error {
+  // A code, which Node sets where the client has shown a certificate.
+  const refused: unknown = socket.authorizationError;
+  const reason =
+    typeof refused === 'string' ? `the certificate of the client is not trusted: ${refused}` : error.reason;
+  return typeof reason === 'string' ? new Error(reason, { cause: error }) : error;
 }
 
 /** A client that is to say how it speaks TLS. */
