@@ -43,6 +43,11 @@ describe('connectionError', () => {
     ['ERR_SSL_WRONG_VERSION_NUMBER', OPENSSL('wrong version number'), 'it speaks no TLS; is it http:// or grpc://?'],
     ['EPROTO', `write EPROTO ${OPENSSL('wrong version number')}`, 'it speaks no TLS; is it http:// or grpc://?'],
     [
+      'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL',
+      OPENSSL('tlsv1 alert no application protocol'),
+      'it speaks another protocol; is it https:// or grpcs://?',
+    ],
+    [
       'EPROTO',
       `write EPROTO ${OPENSSL('tlsv13 alert certificate required')}`,
       'TLS failed: tlsv13 alert certificate required',

@@ -17,5 +17,8 @@ export const LASTING_TLS_CODES: readonly string[] = Object.keys(CERTIFICATE_REAS
 export function tlsReason(code: string, message: string): string | undefined {
   const [, reason] = OPENSSL.exec(message) ?? [];
   if (reason === undefined) return CERTIFICATE_REASONS[code];
-  return reason === 'wrong version number' ? 'it speaks no TLS; is it http:// or grpc://?' : `TLS failed: ${reason}`;
+  if (reason === 'wrong version number') return 'it speaks no TLS; is it http:// or grpc://?';
+  // Of ALPN.
+  if (reason.endsWith('no application protocol')) return 'it speaks another protocol; is it https:// or grpcs://?';
+  return `TLS failed: ${reason}`;
 }
