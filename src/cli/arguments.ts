@@ -1,5 +1,6 @@
 // Parsers of arguments that several commands share, and their messages for wrong ones.
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 
 import { InvalidArgumentError } from 'commander';
@@ -30,7 +31,9 @@ function fileText(path: string): string {
 /** A file with what `tls` calls `ca`, which is read again for each connection. Node.js takes any text, and then trusts nobody. */
 export function certificateFile(path: string): () => string {
   const text = fileText(path);
-  if (!/-----BEGIN [A-Z0-9 ]*CERTIFICATE-----/.test(text)) {
+  try {
+    new X509Certificate(text);
+  } catch {
     throw new InvalidArgumentError('It has no certificate in PEM form.');
   }
   // A pipe can be read once.

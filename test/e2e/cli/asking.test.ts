@@ -8,6 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { batch, stream, type Triton } from 'tstriton';
 
+import { selfSignedCertificate } from '../../support/self-signed-certificate.js';
 import { packedPackage, type PackedPackage } from '../../support/packed-package.js';
 import { gate, startServer, type RunningServer } from '../../support/start-server.js';
 
@@ -81,7 +82,7 @@ let installed: PackedPackage;
 let server: RunningServer;
 beforeAll(async () => {
   installed = await packedPackage();
-  installed.write('authority.pem', '-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n');
+  installed.write('authority.pem', selfSignedCertificate().cert);
   server = await startServer(bindModels);
 });
 afterAll(async () => {
