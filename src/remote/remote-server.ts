@@ -1,7 +1,6 @@
 // The server of another process, as the models of this one see it: it takes the place of a server of their own. The link to
 // it has a thread, and the callables stay in the user's thread.
 
-import { connectionTls } from '../client/check-tls.js';
 import type { ClientTls } from '../client/client-options.js';
 import type { TritonError } from '../errors.js';
 import { ServerLogger, type ExternalLogger } from '../logger.js';
@@ -56,7 +55,11 @@ export class RemoteServer implements ServerHandle {
       logger: this.logger,
       tracing: undefined,
       loadFolder: async () => false,
-      linkTls: connectionTls(tls ?? {}, this.#address),
+      // Imported late: a start without a link does not need it.
+      linkTls: async () => {
+        const { connectionTls } = await import('../client/connection-tls.js');
+        return connectionTls(tls ?? {}, this.#address)();
+      },
       onMessage: () => undefined,
     });
     const data: LinkThreadData = { target, timeoutMs };

@@ -45,8 +45,8 @@ export interface HostedModelsOptions {
   readonly logger: ServerLogger;
   readonly tracing: RequestTracing | undefined;
   readonly loadFolder: FoldersOfModels['load'];
-  /** Gives the certificates of the link's next connection; may throw. */
-  readonly linkTls?: () => ClientTlsOptions;
+  /** Gives the certificates of the link's next connection. */
+  readonly linkTls?: () => Promise<ClientTlsOptions>;
   /** Called with each message for a callable of this thread. */
   readonly onMessage: () => void;
 }
@@ -141,7 +141,7 @@ export class HostedModels {
       case 'ping':
         return { ports: [] };
       case 'link tls':
-        return { ports: [], tls: this.#options.linkTls?.() };
+        return { ports: [], tls: await this.#options.linkTls?.() };
       case 'load folder':
         return { ports: [], isThere: await this.#options.loadFolder(action.name, action.parameters, action.ready) };
     }

@@ -6,8 +6,8 @@ import { encodeInferRequest } from '../../protocol/grpc/encode-infer-request.js'
 import { WANTS_ERROR_CODES } from '../../protocol/grpc/stream-error-code.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import type { Call } from '../call.js';
-import { connectionTls } from '../check-tls.js';
 import type { ClientTlsOptions, TransportOptions } from '../client-options.js';
+import { connectionTls } from '../connection-tls.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcRequestStream } from './grpc-request-stream.js';
 import { GrpcResponses } from './grpc-responses.js';

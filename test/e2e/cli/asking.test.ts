@@ -8,8 +8,8 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 
 import { batch, stream, type Triton } from 'tstriton';
 
-import { selfSignedCertificate } from '../../support/self-signed-certificate.js';
 import { packedPackage, type PackedPackage } from '../../support/packed-package.js';
+import { selfSignedCertificate } from '../../support/self-signed-certificate.js';
 import { gate, startServer, type RunningServer } from '../../support/start-server.js';
 
 let more = gate();
