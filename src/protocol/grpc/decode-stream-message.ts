@@ -27,7 +27,8 @@ export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   const final = decoded.parameters?.[FINAL_RESPONSE];
   return {
     response: decoded,
-    error: error === '' ? undefined : { code: codeOfStreamError(decoded.parameters?.[ERROR_CODE], error), message: error },
+    error:
+      error === '' ? undefined : { code: codeOfStreamError(decoded.parameters?.[ERROR_CODE], error), message: error },
     final: typeof final === 'boolean' ? final : undefined,
   };
 }
