@@ -168,15 +168,13 @@ export class FolderModels {
         ([version, state]) =>
           known.hasChanged(version, state) || known.hasFailed(version) || !ready.includes(String(version)),
       );
+      if (given !== undefined) known.files.add(given);
       try {
         await this.#serve(wanted, stale, { now: true, given });
-      } catch (error) {
-        await given?.remove();
-        throw error;
+      } finally {
+        // Where some versions failed, others may serve these files by now.
+        await known.removeUnused();
       }
-      const before = known.files;
-      known.files = given;
-      await before?.remove();
       return true;
     });
   }
@@ -186,7 +184,7 @@ export class FolderModels {
     await this.#polling.catch(() => undefined);
     await this.#turns.idle();
     // The next run does not have these models.
-    const brought = [...this.#known].filter(([, { files }]) => files !== undefined);
+    const brought = [...this.#known].filter(([, { files }]) => files.size > 0);
     for (const [name] of brought) await this.#remove(name);
   }
 
@@ -212,7 +210,8 @@ export class FolderModels {
     const failures = new Map<number, TritonError>();
     // The highest version comes first, because its policy counts.
     for (const [version, state] of changed.toSorted(([a], [b]) => b - a)) {
-      let binding = versions.get(version)?.binding;
+      const before = versions.get(version);
+      let binding = before?.binding;
       let failure: TritonError | undefined;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
@@ -222,7 +221,7 @@ export class FolderModels {
         this.#options.check(next);
         // A first version that did not load stays bound, so that the index shows the reason.
         const isFirst = binding === undefined;
-        if (isFirst) versions.set(version, { state, binding: (binding = next), failure: undefined });
+        if (isFirst) versions.set(version, { state, binding: (binding = next), failure: undefined, files: given });
         await this.#options.bindings.put(next, { now });
         binding = next;
       } catch (thrown) {
@@ -230,7 +229,7 @@ export class FolderModels {
         failures.set(version, failure);
         if (!signal.aborted) this.#log(`${name}' version '${version}`, failure);
       }
-      versions.set(version, { state, binding, failure });
+      versions.set(version, { state, binding, failure, files: failure === undefined ? given : before?.files });
     }
     if (failures.size > 0) throw loadFailed(name, failures);
     for (const [version, { binding }] of versions) {
@@ -244,7 +243,7 @@ export class FolderModels {
     const known = this.#known.get(name);
     this.#known.delete(name);
     for (const { binding } of known?.versions.values() ?? []) if (binding !== undefined) await this.#unbind(binding);
-    await known?.files?.remove();
+    for (const files of known?.files ?? []) await files.remove();
   }
 
   async #unbind(binding: ModelBinding): Promise<void> {

@@ -11,6 +11,8 @@ interface KnownVersion {
   /** The state of the folder and of a client's files at the last try. */
   readonly state: string;
   readonly binding: ModelBinding | undefined;
+  /** The files of a client that it serves. */
+  readonly files: GivenFiles | undefined;
   /** Why the last try failed. */
   readonly failure: TritonError | undefined;
 }
@@ -19,8 +21,8 @@ export class KnownModel {
   readonly versions = new Map<number, KnownVersion>();
   /** Why its folder could not be read the last time. */
   failure: TritonError | undefined;
-  /** The files of a client's load. */
-  files: GivenFiles | undefined;
+  /** The files of clients' loads. */
+  readonly files = new Set<GivenFiles>();
 
   /** Whether a version has changed since its last try. */
   hasChanged(version: number, state: string): boolean {
@@ -30,6 +32,14 @@ export class KnownModel {
   /** Whether the last try of a version failed. */
   hasFailed(version: number): boolean {
     return this.versions.get(version)?.failure !== undefined;
+  }
+
+  /** Removes the files that no version serves. */
+  async removeUnused(): Promise<void> {
+    const used = new Set([...this.versions.values()].map(({ files }) => files));
+    const unused = [...this.files].filter((each) => !used.has(each));
+    for (const each of unused) this.files.delete(each);
+    for (const each of unused) await each.remove();
   }
 
   /** The failures as lines of the index under the model's name. */

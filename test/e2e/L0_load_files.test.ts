@@ -77,3 +77,32 @@ describe.each([{ serverThread: true }, { serverThread: false }])(
     });
   },
 );
+
+it('keeps the files of the versions that serve when others of their load fail, and no more than these', async () => {
+  const temporary = emptyFolder('tstriton-test-');
+  vi.stubEnv('TMPDIR', temporary);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const folders = () => readdirSync(temporary).filter((name) => name.startsWith('tstriton-model-'));
+  await using server = await startServer(() => undefined, {
+    modelRepository: modelRepository().path,
+    modelControlMode: 'explicit',
+    restrictedEndpoints: [],
+  });
+  await using client = new ServerClient(server.http);
+  const load = (files: Record<string, Uint8Array>) =>
+    client.loadModel('m', { config: '{"backend": "onnxruntime", "version_policy": {"all": {}}}', files });
+  const broken = addModel().subarray(0, 20);
+
+  await load({ '1/model.onnx': addModel(), '2/model.onnx': addModel() });
+  const [first] = folders();
+  await expect(load({ '1/model.onnx': broken, '2/model.onnx': addModel(['n', 5]) })).rejects.toThrow('version 1');
+  expect((await index(server.http)).sort()).toEqual(['m:1 READY', 'm:2 READY']);
+  // Version 1 still serves the first load's files, version 2 those of the second.
+  expect(folders()).toHaveLength(2);
+  expect(folders()).toContain(first);
+
+  await expect(load({ '1/model.onnx': broken })).rejects.toThrow('version 1');
+  expect(folders()).toHaveLength(2);
+  await load({ '1/model.onnx': addModel(['n', 6]) });
+  expect(folders()).toHaveLength(1);
+});

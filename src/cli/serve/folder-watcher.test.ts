@@ -63,4 +63,33 @@ describe('a watcher of folders', () => {
     writeFileSync(at('x.ts'), '1');
     await vi.waitFor(() => expect(changed).toContain(at('x.ts')));
   });
+
+  it.each([
+    ['removed and made anew', () => rmSync(at('lib'), { recursive: true })],
+    ['moved away', () => renameSync(at('lib'), at('before'))],
+  ])('tells of files in a folder that takes the place of one that was %s', async (_, leave) => {
+    mkdirSync(at('lib/deep'), { recursive: true });
+    watcher.watchTree(folder);
+    leave();
+    mkdirSync(at('lib/deep'), { recursive: true });
+    writeFileSync(at('lib/deep/first.ts'), '1');
+    await vi.waitFor(() => expect(changed).toContain(at('lib/deep/first.ts')));
+    for (const file of ['lib/x.ts', 'lib/deep/x.ts']) {
+      writeFileSync(at(file), '1');
+      await vi.waitFor(() => expect(changed).toContain(at(file)));
+    }
+  });
+
+  it('says once that a folder has too many below it', () => {
+    for (let i = 0; i < 2010; i++) mkdirSync(at(`f${i}`));
+    const messages: string[] = [];
+    const many = new FolderWatcher(
+      () => undefined,
+      (message) => messages.push(message),
+    );
+    many.watchTree(folder);
+    many.watchTree(folder);
+    many.close();
+    expect(messages).toEqual(['more than 2000 folders: those beyond are not watched']);
+  });
 });

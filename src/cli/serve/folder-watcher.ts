@@ -1,7 +1,7 @@
 // Tells of files that change in folders and in those below them. It watches folders, not files, so that editors may put a new file in the
 // place of the old one. It leaves out folders of packages and hidden folders.
 
-import { type FSWatcher, readdirSync, watch } from 'node:fs';
+import { type Dirent, type FSWatcher, readdirSync, statSync, watch } from 'node:fs';
 import { dirname, join } from 'node:path';
 
 /** More of them say that the folder is none of a project. */
@@ -11,6 +11,7 @@ export class FolderWatcher {
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #onChange: (path: string) => void;
   readonly #onError: (message: string) => void;
+  #saysFull = false;
 
   constructor(onChange: (path: string) => void, onError: (message: string) => void) {
     this.#onChange = onChange;
@@ -19,8 +20,8 @@ export class FolderWatcher {
 
   /** The folder and all below it. */
   watchTree(folder: string): void {
-    this.#watch(folder);
-    for (const name of foldersIn(folder)) this.watchTree(join(folder, name));
+    if (!this.#watch(folder)) return;
+    for (const entry of entriesIn(folder)) if (isWatched(entry)) this.watchTree(join(folder, entry.name));
   }
 
   /** The folder of a file alone. */
@@ -33,11 +34,14 @@ export class FolderWatcher {
     this.#watchers.clear();
   }
 
-  #watch(folder: string): void {
-    if (this.#watchers.has(folder)) return;
-    if (this.#watchers.size === MOST_FOLDERS)
-      this.#onError(`more than ${MOST_FOLDERS} folders: those beyond are not watched`);
-    if (this.#watchers.size >= MOST_FOLDERS) return;
+  /** Whether the folder is watched now. */
+  #watch(folder: string): boolean {
+    if (this.#watchers.has(folder)) return true;
+    if (this.#watchers.size >= MOST_FOLDERS) {
+      if (!this.#saysFull) this.#onError(`more than ${MOST_FOLDERS} folders: those beyond are not watched`);
+      this.#saysFull = true;
+      return false;
+    }
     try {
       const watcher = watch(folder, (event, name) => {
         if (name === null) return;
@@ -48,21 +52,23 @@ export class FolderWatcher {
       });
       watcher.on('error', () => this.#forget(folder));
       this.#watchers.set(folder, watcher);
+      return true;
     } catch (error) {
       this.#onError(`${folder} cannot be watched: ${(error as Error).message}`);
+      return false;
     }
   }
 
   #watchNew(path: string): void {
-    let names: readonly string[];
-    try {
-      names = readdirSync(path);
-    } catch {
-      // No folder.
-      return this.#forget(path);
+    // The watcher of a folder that was here before does not see this one.
+    this.#forget(path);
+    if (!isFolder(path)) return;
+    this.#watch(path);
+    for (const entry of entriesIn(path)) {
+      const below = join(path, entry.name);
+      this.#onChange(below);
+      if (isWatched(entry)) this.#watchNew(below);
     }
-    this.watchTree(path);
-    for (const name of names) this.#onChange(join(path, name));
   }
 
   #forget(folder: string): void {
@@ -71,14 +77,24 @@ export class FolderWatcher {
   }
 }
 
-function foldersIn(folder: string): readonly string[] {
+function isFolder(path: string): boolean {
   try {
-    return readdirSync(folder, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory() && !isLeftOut(entry.name))
-      .map(({ name }) => name);
+    return statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
+}
+
+function entriesIn(folder: string): readonly Dirent[] {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
   } catch {
     return [];
   }
+}
+
+function isWatched(entry: Dirent): boolean {
+  return entry.isDirectory() && !isLeftOut(entry.name);
 }
 
 function isLeftOut(name: string): boolean {

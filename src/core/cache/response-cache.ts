@@ -1,9 +1,11 @@
 // Answers kept in memory, for all models that ask for it together: bounded in bytes. The answer that was used longest ago goes
 // first, as in Triton's local cache. A lookup gives the kept answer itself, not a copy: nobody writes to it.
 
+import { LinkedList, type Linked } from '../../linked-list.js';
 import type { Answer } from '../scheduler/pending-request.js';
 
-interface Entry {
+interface Entry extends Linked<Entry> {
+  readonly key: string;
   readonly owner: object;
   readonly answer: Answer;
   readonly byteSize: number;
@@ -29,8 +31,9 @@ export interface CacheUsage {
 export class ResponseCache {
   /** Most bytes of all entries together. */
   readonly capacity: number;
-  /** In the order of their last use. */
   readonly #entries = new Map<string, Entry>();
+  /** In the order of their last use. To look for the first in a map takes longer the more entries have left it. */
+  readonly #used = new LinkedList<Entry>();
   readonly #usage = { lookups: 0, hits: 0, misses: 0, evictions: 0, lookupMs: 0, insertionMs: 0 };
   #byteSize = 0;
 
@@ -56,8 +59,8 @@ export class ResponseCache {
     const startedAt = performance.now();
     const entry = this.#entries.get(key);
     if (entry !== undefined) {
-      this.#entries.delete(key);
-      this.#entries.set(key, entry);
+      this.#used.remove(entry);
+      this.#used.push(entry);
     }
     this.#usage.lookups++;
     this.#usage.lookupMs += performance.now() - startedAt;
@@ -69,13 +72,16 @@ export class ResponseCache {
     const byteSize = byteSizeOf(answer);
     if (byteSize > this.capacity) return byteSize;
     const startedAt = performance.now();
-    this.#remove(key);
-    for (const oldest of this.#entries.keys()) {
+    const before = this.#entries.get(key);
+    if (before !== undefined) this.#remove(before);
+    for (const oldest of this.#used) {
       if (this.#byteSize + byteSize <= this.capacity) break;
       this.#remove(oldest);
       this.#usage.evictions++;
     }
-    this.#entries.set(key, { owner, answer: copyOf(answer), byteSize });
+    const entry: Entry = { key, owner, answer: copyOf(answer), byteSize, previous: undefined, next: undefined };
+    this.#entries.set(key, entry);
+    this.#used.push(entry);
     this.#byteSize += byteSize;
     this.#usage.insertionMs += performance.now() - startedAt;
     return byteSize;
@@ -91,13 +97,12 @@ export class ResponseCache {
 
   /** Forgets the answers of this owner. */
   forget(owner: object): void {
-    for (const [key, entry] of this.#entries) if (entry.owner === owner) this.#remove(key);
+    for (const entry of this.#used) if (entry.owner === owner) this.#remove(entry);
   }
 
-  #remove(key: string): void {
-    const entry = this.#entries.get(key);
-    if (entry === undefined) return;
-    this.#entries.delete(key);
+  #remove(entry: Entry): void {
+    this.#entries.delete(entry.key);
+    this.#used.remove(entry);
     this.#byteSize -= entry.byteSize;
   }
 }
