@@ -206,7 +206,7 @@ export class ModelClient<
         return { stream, model };
       },
       request: (inputs, kind, given, model) => {
-        const parameters = { ...given.parameters, ...(model.decoupled && { [EMPTY_FINAL_RESPONSE]: true }) };
+        const parameters = { ...given.parameters, ...(model.decoupled && ASKS_FINAL_RESPONSE) };
         const { outputs, classes } = asked;
         const complete = { ...this.#complete({ ...given, parameters }, 'stream'), outputs, classes };
         return this.#request(encodeInputs(inputs, model, kind, 'stream'), complete, model);
@@ -283,7 +283,11 @@ export class ModelClient<
       begin: () => this.#calls.beginStream(called),
       open: async (call) => {
         const signature = this.#signature ?? (await this.#fetch.outcome(call));
-        const request = this.#request(encodeInputs(inputs, signature, kind, 'stream'), asked, signature);
+        const tensors = encodeInputs(inputs, signature, kind, 'stream');
+        // Over HTTP, the parameter would reach the model.
+        const asksFinal = signature.decoupled && this.#transport.requestStream !== undefined;
+        const parameters = { ...asked.parameters, ...(asksFinal && ASKS_FINAL_RESPONSE) };
+        const request = this.#request(tensors, { ...asked, parameters }, signature);
         const decode = (response: ModelInferResponse | undefined) =>
           response && decodeOutputs(response.outputs, signature, kind, asked.classes);
         // Until the first answer has come, the request can be sent again.
@@ -348,7 +352,7 @@ export class ModelClient<
 }
 
 /** A parameter of Triton: with it, each request to a decoupled model gets a last answer, even if that is empty. */
-const EMPTY_FINAL_RESPONSE = 'triton_enable_empty_final_response';
+const ASKS_FINAL_RESPONSE = { triton_enable_empty_final_response: true };
 
 /**
  * The client of a declared model, or of the bound object. Use it as the type of a function's parameter.

@@ -16,6 +16,7 @@ import {
 import { defineModel } from '../model/callable.js';
 import { ModelStreamInferResponseSchema } from '../../test/support/generated/grpc_service_pb.js';
 import { frameMessage } from '../protocol/grpc/message-frame.js';
+import { TritonConnectionError } from './client-errors.js';
 import { ModelClient } from './model-client.js';
 
 const tokens = defineModel({
@@ -33,7 +34,7 @@ async function collect<T>(answers: AsyncIterable<T>): Promise<T[]> {
 }
 
 /** A message of the stream: an output, or an error. */
-function message(y: number | string, final = false): Buffer {
+function message(y: number | string, final: boolean | 'unsaid' = false): Buffer {
   const init =
     typeof y === 'string'
       ? { errorMessage: y }
@@ -41,7 +42,10 @@ function message(y: number | string, final = false): Buffer {
           inferResponse: {
             outputs: [{ name: 'y', datatype: 'FP32', shape: [1n] }],
             rawOutputContents: [new Uint8Array(Float32Array.of(y).buffer)],
-            parameters: { triton_final_response: { parameterChoice: { case: 'boolParam' as const, value: final } } },
+            parameters:
+              final === 'unsaid'
+                ? {}
+                : { triton_final_response: { parameterChoice: { case: 'boolParam' as const, value: final } } },
           },
         };
   return frameMessage(toBinary(ModelStreamInferResponseSchema, create(ModelStreamInferResponseSchema, init)));
@@ -245,7 +249,7 @@ describe('a gRPC stream from a server that misbehaves', () => {
     await using server = await startGrpc(({ stream }) => {
       if (++calls === 1) stream.close(7);
       else {
-        begin(stream, message(1));
+        begin(stream, message(1, true));
         stream.end();
       }
     });
@@ -258,13 +262,13 @@ describe('a gRPC stream from a server that misbehaves', () => {
     const streams: ServerHttp2Stream[] = [];
     await using server = await startGrpc(({ stream }) => {
       streams.push(stream);
-      begin(stream, message(streams.length));
+      begin(stream, message(streams.length, streams.length === 2));
     });
     await using client = new ModelClient(`grpc://${server.authority}`, tokens);
     const first = client.streamSample(X);
     await first.next();
     streams[0]!.session!.goaway(0);
-    streams[0]!.write(message(7));
+    streams[0]!.write(message(7, true));
     expect((await first.next()).value!.y!.data[0]).toBe(7);
     const second = client.streamSample(X);
     expect((await second.next()).value!.y!.data[0]).toBe(2);
@@ -430,5 +434,31 @@ describe.each(['http', 'grpc'])('a stream over %s', (scheme) => {
     await using server = await startTcp((socket) => socket.end('garbage that is no protocol at all\r\n\r\n'));
     await using other = new ModelClient(`${scheme}://${server.authority}`, tokens);
     await expect(collect(other.streamSample(X))).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+  });
+});
+
+// A tritonserver that was restarted had ended a stream in order after some of its answers.
+describe('a stream of answers that the server ends in order', () => {
+  async function read(...frames: readonly Buffer[]) {
+    await using server = await startGrpc(({ stream }) => {
+      begin(stream, ...frames);
+      stream.end();
+    });
+    await using client = new ModelClient(`grpc://${server.authority}`, tokens, { retry: false });
+    return await collect(client.streamSample(X));
+  }
+
+  it('is lost when the server said that more answers come', async () => {
+    const lost = read(message(1), message(2));
+    await expect(lost).rejects.toBeInstanceOf(TritonConnectionError);
+    await expect(lost).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('last answer') });
+  });
+
+  it('is complete after the last answer', async () => {
+    expect(await read(message(1), message(2, true))).toHaveLength(2);
+  });
+
+  it('is complete when the server never says which answer is the last', async () => {
+    expect(await read(message(3, 'unsaid'), message(4, 'unsaid'))).toHaveLength(2);
   });
 });

@@ -1,5 +1,7 @@
 // The messages of a chat, in the form of the API.
 
+import { expectObject } from '../checks/check.js';
+
 /** A part of a message with several, such as a text beside an image. */
 export interface ChatContentPart {
   readonly type: string;
@@ -44,7 +46,9 @@ export interface ChatMessage {
 }
 
 /** The text of a message, whether it came as a string or in parts; '' without any. */
-export function messageText({ content }: Pick<ChatMessage, 'content'>): string {
+export function messageText(message: Pick<ChatMessage, 'content'>): string {
+  expectObject(message, 'a message of a chat');
+  const { content } = message;
   if (typeof content === 'string') return content;
   return content?.map((part) => (part.type === 'text' ? (part.text ?? '') : '')).join('') ?? '';
 }

@@ -239,6 +239,17 @@ describe('concat', () => {
     expect(Tensor.concat([only])).toBe(only);
   });
 
+  it.each([
+    [null, /^expected a list of tensors to concatenate, got Null$/],
+    [counting(2), /^expected a list of tensors to concatenate, got /],
+    [[counting(2), 3], /^cannot concatenate \[1\]: expected a Tensor, got Number$/],
+    [[null], /^cannot concatenate \[0\]: expected a Tensor, got Null$/],
+  ])('refuses what is no list of tensors: %#', (given, text) => {
+    expect(() => Tensor.concat(given as never)).toThrow(invalid(expect.stringMatching(text)));
+    const stacked = new RegExp(text.source.replace('concatenate', 'stack'));
+    expect(() => Tensor.stack(given as never)).toThrow(invalid(expect.stringMatching(stacked)));
+  });
+
   it('refuses what does not join', () => {
     const suffix = ': dtypes and the shapes of rows must be equal';
     expect(() => Tensor.concat([])).toThrow(invalid('cannot concatenate an empty list of tensors'));

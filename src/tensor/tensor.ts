@@ -94,6 +94,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
 
   /** Joins tensors along the first axis; all other dimensions must agree. */
   static concat<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
+    expectTensors(tensors, 'concatenate');
     const first = tensors[0];
     if (first === undefined) throw misuse('cannot concatenate an empty list of tensors');
     if (tensors.length === 1) return first;
@@ -119,6 +120,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
 
   /** Joins tensors of one shape along a new first axis. */
   static stack<D extends Dtype>(tensors: readonly Tensor<D>[]): Tensor<D> {
+    expectTensors(tensors, 'stack');
     if (tensors.length === 0) throw misuse('cannot stack an empty list of tensors');
     return Tensor.concat(tensors.map((tensor) => new Tensor(tensor.dtype, tensor.data, [1, ...tensor.shape])));
   }
@@ -278,4 +280,11 @@ function joinData<D extends Dtype>(dtype: D, tensors: readonly Tensor<D>[], elem
     offset += tensor.data.length;
   }
   return joined as unknown as DataOf[D];
+}
+
+function expectTensors(values: unknown, verb: string): asserts values is readonly Tensor[] {
+  if (!Array.isArray(values)) throw misuse(`expected a list of tensors to ${verb}, got ${tagOf(values)}`);
+  // Unlike a loop over the entries, `findIndex` also visits holes.
+  const place = values.findIndex((value) => !Tensor.is(value));
+  if (place !== -1) throw misuse(`cannot ${verb} [${place}]: expected a Tensor, got ${tagOf(values[place])}`);
 }

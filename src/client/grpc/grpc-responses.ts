@@ -1,11 +1,13 @@
 // The responses to one request over ModelStreamInfer.
 
 import type { ModelInferResponse } from '../../model/exchange.js';
+import { onlyEnds } from '../../protocol/grpc/decode-stream-message.js';
 import type { Call } from '../call.js';
+import { connectionError } from '../connection-error.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcStreamCall, type StreamStep } from './grpc-stream-call.js';
 import type { Http2Connection } from './http2-connection.js';
-import { readOnlyAnswer } from './stream-answer.js';
+import { readStreamAnswer } from './stream-answer.js';
 import type { ResponseStream } from '../transport.js';
 
 export interface GrpcStreamRequest extends GrpcRequest {
@@ -20,6 +22,8 @@ export class GrpcResponses implements ResponseStream {
   #stream: GrpcStreamCall;
   #connection: Http2Connection;
   #resent = false;
+  /** What the server said last of whether its answers have ended; undefined if it never does. */
+  #final: boolean | undefined;
 
   /** Sends the request. */
   constructor(request: GrpcStreamRequest, call: Call) {
@@ -33,9 +37,17 @@ export class GrpcResponses implements ResponseStream {
     for (;;) {
       const step = await this.#step();
       if (step.kind === 'unprocessed') throw step.error;
-      if (step.kind === 'end') return undefined;
-      const response = readOnlyAnswer(step.message, this.#request.decoupled);
-      if (response !== undefined) return response;
+      const { address, decoupled } = this.#request;
+      if (step.kind === 'end') {
+        // A tritonserver that shuts down ends its streams in order.
+        if (decoupled && this.#final === false)
+          throw connectionError(new Error('it ended the stream before the last answer'), address);
+        return undefined;
+      }
+      const answer = readStreamAnswer(step.message);
+      if (answer.error !== undefined) throw answer.error;
+      this.#final = answer.final ?? this.#final;
+      if (!onlyEnds(answer, decoupled)) return answer.response;
     }
   }
 

@@ -1,6 +1,7 @@
 // The questions that a ServerClient asks, in both protocols.
 
 import { checkMembers, expectAtLeast, expectObject, expectString } from '../../checks/check.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import {
   LogSettingsResponse,
   ModelConfigResponse,
@@ -93,7 +94,7 @@ export const repositoryIndex = (ready: boolean) =>
 export const loadModel = (modelName: string, { config, files = {} }: ModelLoad) => {
   if (config !== undefined && typeof config !== 'string') expectObject(config, 'the config of a load');
   expectObject(files, 'the files of a load');
-  const text = config === undefined || typeof config === 'string' ? config : JSON.stringify(config);
+  const text = config === undefined || typeof config === 'string' ? config : jsonOf(config);
   const contents = Object.entries(files).map(([path, bytes]) => [`file:${path}`, bytes] as const);
   return serverOperation(
     RepositoryModelLoadResponse,
@@ -283,4 +284,13 @@ function regionPath(name: string): string {
 
 function named({ modelName, modelVersion }: ModelReference) {
   return { name: modelName, version: modelVersion };
+}
+
+function jsonOf(config: object): string {
+  try {
+    return JSON.stringify(config);
+  } catch (error) {
+    // A bigint or a cycle.
+    throw invalidArg(`the config of a load cannot be written as JSON: ${TritonError.from(error).message}`);
+  }
 }
