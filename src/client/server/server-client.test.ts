@@ -39,3 +39,13 @@ it.each([0, -1, 1.5, '1'])('refuses %j for a version before it asks', async (ver
     }
   }
 });
+
+it('refuses a configuration that JSON cannot hold before it asks', async () => {
+  await using client = new ServerClient('http://127.0.0.1:1');
+  await expect(client.loadModel('m', { config: { parameters: { a: [1n] } } })).rejects.toMatchObject({
+    code: 'INVALID_ARG',
+    message: expect.stringContaining(
+      'the config of a load cannot be written as JSON: Do not know how to serialize a BigInt',
+    ),
+  });
+});
