@@ -454,6 +454,18 @@ describe('a stream of answers that the server ends in order', () => {
     await expect(lost).rejects.toMatchObject({ code: 'UNAVAILABLE', message: expect.stringContaining('last answer') });
   });
 
+  it('is lost without any answer, once the server has said of others which is the last', async () => {
+    let calls = 0;
+    await using server = await startGrpc(({ stream }) => {
+      begin(stream, ...(++calls === 2 ? [] : [message(calls, true)]));
+      stream.end();
+    });
+    await using client = new ModelClient(`grpc://${server.authority}`, tokens, { retry: false });
+    expect(await collect(client.streamSample(X))).toHaveLength(1);
+    await expect(collect(client.streamSample(X))).rejects.toBeInstanceOf(TritonConnectionError);
+    expect(await collect(client.streamSample(X))).toHaveLength(1);
+  });
+
   it('is complete after the last answer', async () => {
     expect(await read(message(1), message(2, true))).toHaveLength(2);
   });

@@ -14,6 +14,13 @@ export interface GrpcStreamRequest extends GrpcRequest {
   readonly decoupled: boolean;
   /** The connection to use; another one after it was retired. */
   readonly connection: () => Http2Connection;
+  readonly habits: ServerHabits;
+}
+
+/** What a server was seen to do. */
+export interface ServerHabits {
+  /** Whether it says of each answer if it is the last. Other servers than Triton do not. */
+  saysFinal: boolean;
 }
 
 export class GrpcResponses implements ResponseStream {
@@ -22,8 +29,8 @@ export class GrpcResponses implements ResponseStream {
   #stream: GrpcStreamCall;
   #connection: Http2Connection;
   #resent = false;
-  /** What the server said last of whether its answers have ended; undefined if it never does. */
-  #final: boolean | undefined;
+  /** Whether the last answer has come. */
+  #isComplete = false;
 
   /** Sends the request. */
   constructor(request: GrpcStreamRequest, call: Call) {
@@ -37,16 +44,17 @@ export class GrpcResponses implements ResponseStream {
     for (;;) {
       const step = await this.#step();
       if (step.kind === 'unprocessed') throw step.error;
-      const { address, decoupled } = this.#request;
+      const { address, decoupled, habits } = this.#request;
       if (step.kind === 'end') {
         // A tritonserver that shuts down ends its streams in order.
-        if (decoupled && this.#final === false)
+        if (decoupled && habits.saysFinal && !this.#isComplete)
           throw connectionError(new Error('it ended the stream before the last answer'), address);
         return undefined;
       }
       const answer = readStreamAnswer(step.message);
       if (answer.error !== undefined) throw answer.error;
-      this.#final = answer.final ?? this.#final;
+      habits.saysFinal ||= answer.final !== undefined;
+      this.#isComplete ||= answer.final === true;
       if (!onlyEnds(answer, decoupled)) return answer.response;
     }
   }

@@ -10,7 +10,7 @@ import type { ClientTlsOptions, TransportOptions } from '../client-options.js';
 import { connectionTls } from '../connection-tls.js';
 import type { GrpcRequest } from './grpc-exchange.js';
 import { GrpcRequestStream } from './grpc-request-stream.js';
-import { GrpcResponses } from './grpc-responses.js';
+import { GrpcResponses, type ServerHabits } from './grpc-responses.js';
 import { unaryCall } from './grpc-unary-call.js';
 import { Http2Connection, STREAM_WINDOW } from './http2-connection.js';
 import { type AskedMethod, MessageTransport } from './message-transport.js';
@@ -23,6 +23,7 @@ export class GrpcTransport extends MessageTransport {
   readonly #maxResponseBytes: number;
   /** All that are not closed: the one in use, and those whose last calls still run. */
   readonly #connections = new Set<Http2Connection>();
+  readonly #habits: ServerHabits = { saysFinal: false };
   readonly #current: Partial<Record<keyof typeof STREAM_WINDOW, Http2Connection>> = {};
 
   constructor(server: ServerUrl, { tls, maxResponseBytes }: TransportOptions) {
@@ -42,6 +43,7 @@ export class GrpcTransport extends MessageTransport {
       address: this.#server.address,
       decoupled,
       connection: () => this.#connection('streaming'),
+      habits: this.#habits,
     };
     return new GrpcResponses(asked, call);
   }
