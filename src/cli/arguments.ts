@@ -1,6 +1,6 @@
 // Parsers of arguments that several commands share, and their messages for wrong ones.
 
-import { X509Certificate } from 'node:crypto';
+import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 
 import { InvalidArgumentError } from 'commander';
@@ -28,13 +28,22 @@ function fileText(path: string): string {
   }
 }
 
-/** A file with what `tls` calls `ca`, which is read again for each connection. Node.js takes any text, and then trusts nobody. */
+/** A file with what `tls` calls `ca` or `cert`, which is read again each time. Node.js takes any text, and then trusts nobody. */
 export function certificateFile(path: string): () => string {
+  return renewedFile(path, 'certificate', (text) => new X509Certificate(text));
+}
+
+/** A file with what `tls` calls `key`, which is read again each time. */
+export function keyFile(path: string): () => string {
+  return renewedFile(path, 'unencrypted private key', createPrivateKey);
+}
+
+function renewedFile(path: string, what: string, parse: (text: string) => unknown): () => string {
   const text = fileText(path);
   try {
-    new X509Certificate(text);
+    parse(text);
   } catch {
-    throw new InvalidArgumentError('It has no certificate in PEM form.');
+    throw new InvalidArgumentError(`It has no ${what} in PEM form.`);
   }
   // A pipe can be read once.
   return statSync(path).isFile() ? () => readFileSync(path, 'utf8') : () => text;

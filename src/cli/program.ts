@@ -29,6 +29,9 @@ const OWN_WORDS = [
   [/ in tls\.ca$/, ' to --ca'],
   [/^options\.tls of a client needs /, '--ca needs '],
   [/ options\.tls\(\)(?:\.ca)?: /, ' --ca: '],
+  [/^options\.tls\.key of --remote: /, '--remote-key: '],
+  [/^options\.tls of --remote: expected cert and key /, 'expected --remote-cert and --remote-key '],
+  [/^options\.tls of RemoteTriton needs /, '--remote-ca, --remote-cert and --remote-key need '],
   [/^binaryData: false is /, '--no-binary is '],
 ] as const;
 

@@ -4,7 +4,7 @@ import { Command } from 'commander';
 
 import { invalidArg } from '../../errors.js';
 import type { CliIo } from '../cli-io.js';
-import { positiveInteger } from '../arguments.js';
+import { certificateFile, keyFile, positiveInteger } from '../arguments.js';
 import { addOptionFlags } from './option-flags.js';
 import type { ServeFlags } from './serve.js';
 
@@ -33,6 +33,17 @@ export function serveCommand(io: CliIo): Command {
       '--instance-address <address>',
       'with --remote and --engine tritonserver: where its instances find this process, the path of a Unix socket or host:port',
     )
+    .option(
+      '--remote-ca <file>',
+      'with --remote: trusted authorities in PEM form, for grpcs:// and https://',
+      certificateFile,
+    )
+    .option(
+      '--remote-cert <file>',
+      'with --remote: the certificate that this process shows, in PEM form',
+      certificateFile,
+    )
+    .option('--remote-key <file>', 'with --remote: the key of that certificate', keyFile)
     .option('--name <name>', 'the name that an ONNX file is served under')
     .option(
       '--instances <count>',
@@ -63,6 +74,9 @@ Examples:
     }
     if (flags.instanceAddress !== undefined) {
       throw invalidArg('--instance-address is for --remote with --engine tritonserver');
+    }
+    if ((flags.remoteCa ?? flags.remoteCert ?? flags.remoteKey) !== undefined) {
+      throw invalidArg('--remote-ca, --remote-cert and --remote-key are for --remote');
     }
     const { serve } = await import('./serve.js');
     return serve(files, flags, io);

@@ -5,6 +5,8 @@ import { flagOf } from '../../config/flags.js';
 import { readEnvironment } from '../../config/read-environment.js';
 import { invalidArg } from '../../errors.js';
 import { unlessInterrupted } from '../../lifecycle/interrupted-load.js';
+import { checkTls } from '../../client/check-tls.js';
+import type { ClientTlsOptions } from '../../client/client-options.js';
 import { RemoteTriton } from '../../remote/remote-triton.js';
 import { asUsage } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
@@ -67,14 +69,15 @@ function remoteTriton(flags: ServeFlags, io: CliIo, file: TritonConfig): RemoteT
   }
   const { engine, remoteAccessToken, exitTimeoutSecs } = { ...file, ...readEnvironment(io.env).values, ...given };
   const { remote, instanceAddress } = flags;
-  const stop = exitTimeoutSecs !== undefined && { exitTimeoutSecs };
+  const tls = tlsOf(flags);
+  const common = { ...(exitTimeoutSecs !== undefined && { exitTimeoutSecs }), ...(tls !== undefined && { tls }) };
   if (engine === 'tritonserver') {
     if (instanceAddress === undefined) {
       throw invalidArg(
         '--remote with --engine tritonserver needs --instance-address: the path of a Unix socket that both see, or host:port',
       );
     }
-    return new RemoteTriton(remote!, { engine, instanceAddress, ...stop });
+    return new RemoteTriton(remote!, { engine, instanceAddress, ...common });
   }
   if (instanceAddress !== undefined) throw invalidArg('--instance-address needs --engine tritonserver');
   if (remoteAccessToken === undefined) {
@@ -82,7 +85,19 @@ function remoteTriton(flags: ServeFlags, io: CliIo, file: TritonConfig): RemoteT
       "--remote needs the server's token: TSTRITON_CONFIG_REMOTE_ACCESS_TOKEN in the environment, or --remote-access-token",
     );
   }
-  return new RemoteTriton(remote!, { accessToken: remoteAccessToken, ...stop });
+  return new RemoteTriton(remote!, { accessToken: remoteAccessToken, ...common });
+}
+
+/** Reads the files of the flags, as each connection does; undefined without any. Throws INVALID_ARG for a certificate without its key. */
+function tlsOf({ remoteCa: ca, remoteCert: cert, remoteKey: key }: ServeFlags): (() => ClientTlsOptions) | undefined {
+  if ((ca ?? cert ?? key) === undefined) return undefined;
+  const read = (): ClientTlsOptions => ({
+    ...(ca !== undefined && { ca: ca() }),
+    ...(cert !== undefined && { cert: cert() }),
+    ...(key !== undefined && { key: key() }),
+  });
+  checkTls(read(), '--remote');
+  return read;
 }
 
 function serverOptionIn(given: TritonConfig): string | undefined {

@@ -26,6 +26,9 @@ export interface ServeFlags {
   readonly config?: string;
   readonly remote?: string;
   readonly instanceAddress?: string;
+  readonly remoteCa?: () => string;
+  readonly remoteCert?: () => string;
+  readonly remoteKey?: () => string;
   readonly name?: string;
   readonly instances?: number;
   readonly maxBatchSize?: number;
