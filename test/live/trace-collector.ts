@@ -63,6 +63,16 @@ export class TraceCollector implements AsyncDisposable {
   async requests(count: number): Promise<readonly CollectedSpan[]> {
     const traced = () => this.#spans.filter(({ name }) => name === 'InferRequest').length >= count;
     await vi.waitUntil(traced, { timeout: 20_000, interval: 20 });
+    return this.#take();
+  }
+
+  /** This many further spans, which may come after those of the requests. */
+  async further(count: number): Promise<readonly CollectedSpan[]> {
+    await vi.waitUntil(() => this.#spans.length >= count, { timeout: 20_000, interval: 20 });
+    return this.#take();
+  }
+
+  #take(): readonly CollectedSpan[] {
     const spans = this.#spans;
     this.#spans = [];
     return spans;
