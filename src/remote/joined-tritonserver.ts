@@ -271,11 +271,10 @@ export class JoinedTritonserver implements ServerHandle {
       reason = TritonError.from(error).message;
       return false;
     });
-    const { aborted } = this.#over.signal;
-    const failure = `the tritonserver at ${this.#options.url} is gone; looking for it: ${reason}`;
-    if (!isThere && !aborted && (this.#isLinked || failure !== this.#failure)) {
-      this.logger.error(failure);
-      this.#failure = failure;
+    if (!isThere && !this.#over.signal.aborted) {
+      // It was there meanwhile.
+      if (this.#isLinked) this.#failure = undefined;
+      this.#tell(`the tritonserver at ${this.#options.url} is gone; looking for it: ${reason}`);
     }
     this.#isLinked = isThere;
     return isThere;
@@ -298,10 +297,14 @@ export class JoinedTritonserver implements ServerHandle {
       this.#lost.add(name);
       const { code, message } = TritonError.from(thrown);
       if (code === 'DEADLINE_EXCEEDED') this.#limits.set(name, Math.min(LOAD_MS, 2 * limitMs));
-      const failure = `model '${name}' is not loaded again: ${message}`;
-      if (failure !== this.#failure) this.logger.error(failure);
-      this.#failure = failure;
+      this.#tell(`model '${name}' is not loaded again: ${message}`);
     }
+  }
+
+  /** Says a failure in the log, once for as long as it stays the same. */
+  #tell(failure: string): void {
+    if (failure !== this.#failure) this.logger.error(failure);
+    this.#failure = failure;
   }
 
   watchSignals(times: StopTimes): Promise<void> {
