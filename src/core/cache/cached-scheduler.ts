@@ -12,7 +12,7 @@ import type { RequestOutcomes } from '../scheduler/request-outcomes.js';
 import type { Scheduler } from '../scheduler/scheduler.js';
 import type { InferenceStatistics } from '../scheduler/statistics.js';
 import { CACHE_PARAMETER, requestKey } from './request-key.js';
-import type { ResponseCache } from './response-cache.js';
+import type { KeptAnswers, ResponseCache } from './response-cache.js';
 
 export interface CachedSchedulerOptions {
   readonly config: CompleteModelConfig;
@@ -23,8 +23,6 @@ export interface CachedSchedulerOptions {
   readonly logger: EngineLogger;
 }
 
-let loads = 0;
-
 export class CachedScheduler {
   readonly #config: CompleteModelConfig;
   readonly #scheduler: Scheduler;
@@ -32,8 +30,7 @@ export class CachedScheduler {
   readonly #cache: ResponseCache;
   readonly #statistics: InferenceStatistics;
   readonly #logger: EngineLogger;
-  // A model that is loaded again may answer differently.
-  readonly #model: string;
+  readonly #kept: KeptAnswers = new Map();
   readonly #flights = new Map<string, Flight>();
   #warned = false;
 
@@ -44,19 +41,18 @@ export class CachedScheduler {
     this.#cache = cache;
     this.#statistics = statistics;
     this.#logger = logger;
-    this.#model = `${config.name} ${config.version} ${++loads}`;
   }
 
   /** What the request's answer is kept by; undefined for one that wants no kept answer. */
   *keyOf(request: PendingRequest): PacedWork<string | undefined> {
     if (request.parameters?.[CACHE_PARAMETER] === false) return undefined;
-    return yield* requestKey(this.#model, this.#config, request);
+    return yield* requestKey(this.#config, request);
   }
 
   /** Takes ownership of a request that is accepted. */
   enqueue(request: PendingRequest, key: string | undefined): void {
     if (key === undefined) return this.#scheduler.enqueue(request);
-    const kept = this.#cache.get(key);
+    const kept = this.#cache.get(this.#kept, key);
     request.lookupMs = performance.now() - request.startedAt;
     if (kept !== undefined) return this.#hit(request, kept);
     const flight = this.#flights.get(key);
@@ -71,7 +67,7 @@ export class CachedScheduler {
 
   /** Forgets all answers of this model. */
   clear(): void {
-    this.#cache.forget(this);
+    this.#cache.forget(this.#kept);
   }
 
   #watch(key: string, request: PendingRequest): void {
@@ -122,7 +118,7 @@ export class CachedScheduler {
 
   #insert(key: string, answer: Answer): void {
     try {
-      const byteSize = this.#cache.insert(key, answer, this);
+      const byteSize = this.#cache.insert(this.#kept, key, answer);
       if (byteSize <= this.#cache.capacity || this.#warned) return;
       this.#warned = true;
       const { name } = this.#config;

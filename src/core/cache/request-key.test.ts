@@ -21,33 +21,26 @@ function tensor(bytes: readonly number[], shape: readonly number[] = [1, bytes.l
 }
 
 interface Asked {
-  readonly model?: string;
   readonly inputs?: readonly (InferTensor | undefined)[];
   readonly requestedOutputs?: readonly string[];
   readonly parameters?: Parameters | undefined;
   readonly sequence?: RequestSequence | undefined;
 }
 
-function keyOf({
-  model = 'm 1 1',
-  inputs = [tensor([1, 2, 3]), undefined],
-  requestedOutputs = [],
-  parameters,
-  sequence,
-}: Asked = {}) {
-  return finishPaced(requestKey(model, CONFIG, { inputs, requestedOutputs, parameters, sequence }));
+function keyOf({ inputs = [tensor([1, 2, 3]), undefined], requestedOutputs = [], parameters, sequence }: Asked = {}) {
+  return finishPaced(requestKey(CONFIG, { inputs, requestedOutputs, parameters, sequence }));
 }
 
 describe('requestKey', () => {
   it('takes time in proportion to the bytes, with pauses', () => {
     const large = (fill: number) => ({ ...tensor([]), bytes: Buffer.alloc(8 * PAUSE_BYTES, fill) });
-    const work = requestKey('m', CONFIG, { inputs: [large(1)], requestedOutputs: [], parameters: undefined });
+    const work = requestKey(CONFIG, { inputs: [large(1)], requestedOutputs: [], parameters: undefined });
     let pauses = 0;
     let step = work.next();
     for (; step.done !== true; step = work.next()) pauses++;
     expect(pauses).toBe(8);
-    expect(step.value).toBe(keyOf({ model: 'm', inputs: [large(1)] }));
-    expect(step.value).not.toBe(keyOf({ model: 'm', inputs: [large(2)] }));
+    expect(step.value).toBe(keyOf({ inputs: [large(1)] }));
+    expect(step.value).not.toBe(keyOf({ inputs: [large(2)] }));
   });
 
   it.each<[string, Asked, Asked]>([
@@ -61,7 +54,6 @@ describe('requestKey', () => {
   });
 
   it.each<[string, Asked, Asked]>([
-    ['models, versions and loads', {}, { model: 'm 1 2' }],
     ['bytes', {}, { inputs: [tensor([1, 2, 4]), undefined] }],
     ['datatypes', {}, { inputs: [{ ...tensor([1, 2, 3]), datatype: 'INT8' }, undefined] }],
     ['shapes', {}, { inputs: [tensor([1, 2, 3], [3, 1]), undefined] }],

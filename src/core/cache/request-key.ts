@@ -21,12 +21,11 @@ export function checkCacheParameter(id: string, parameters: Parameters | undefin
   throw invalidArg(`${requestLabel(id)}parameter '${CACHE_PARAMETER}' must be true or false, got ${valueText(value)}`);
 }
 
-/** `model` tells models, versions and loads of them apart. */
-export function* requestKey(model: string, config: CompleteModelConfig, request: KeyedRequest): PacedWork<string> {
+export function* requestKey(config: CompleteModelConfig, request: KeyedRequest): PacedWork<string> {
   const { inputs } = request;
   const hash = createHash('sha256');
   const pace = new Pace();
-  let head = `${model}\n`;
+  let head = '';
   for (let i = 0; i < inputs.length; i++) {
     const input = inputs[i];
     if (input !== undefined) head += `${i} ${input.datatype} [${input.shape.join()}] ${input.bytes.byteLength}\n`;

@@ -2,19 +2,26 @@
 // first, as in Triton's local cache. A lookup gives the kept answer itself, not a copy: nobody writes to it.
 
 import { LinkedList, type Linked } from '../../linked-list.js';
+import { Pace, type PacedWork } from '../../pacing/paced-work.js';
+import { pacedPromise } from '../../pacing/paced-workers.js';
 import type { Answer } from '../scheduler/pending-request.js';
 
 interface Entry extends Linked<Entry> {
   readonly key: string;
-  readonly owner: object;
+  readonly kept: KeptAnswers;
   readonly answer: Answer;
   readonly byteSize: number;
 }
+
+/** The answers of one load of a model, by their keys. A model that is loaded again may answer differently. */
+export type KeptAnswers = Map<string, Entry>;
 
 // What an entry takes beside its tensors' bytes, rather more than less: measured at 600 to 700 bytes with one output.
 const ENTRY_BYTES = 400;
 const OUTPUT_BYTES = 300;
 const DIMENSION_BYTES = 8;
+/** To forget an answer takes as long as to read so many bytes. */
+const FORGETTING_BYTES = 512;
 
 /** Lookups and insertions so far, and how long they took, in milliseconds. */
 export interface CacheUsage {
@@ -31,11 +38,11 @@ export interface CacheUsage {
 export class ResponseCache {
   /** Most bytes of all entries together. */
   readonly capacity: number;
-  readonly #entries = new Map<string, Entry>();
   /** In the order of their last use. To look for the first in a map takes longer the more entries have left it. */
   readonly #used = new LinkedList<Entry>();
   readonly #usage = { lookups: 0, hits: 0, misses: 0, evictions: 0, lookupMs: 0, insertionMs: 0 };
   #byteSize = 0;
+  #size = 0;
 
   constructor(capacity: number) {
     this.capacity = capacity;
@@ -48,16 +55,16 @@ export class ResponseCache {
 
   /** Answers that are kept. */
   get size(): number {
-    return this.#entries.size;
+    return this.#size;
   }
 
   get usage(): CacheUsage {
     return this.#usage;
   }
 
-  get(key: string): Answer | undefined {
+  get(kept: KeptAnswers, key: string): Answer | undefined {
     const startedAt = performance.now();
-    const entry = this.#entries.get(key);
+    const entry = kept.get(key);
     if (entry !== undefined) {
       this.#used.remove(entry);
       this.#used.push(entry);
@@ -68,20 +75,21 @@ export class ResponseCache {
   }
 
   /** Keeps a copy of an answer and returns how many bytes it takes; nothing is kept when they are more than the capacity. */
-  insert(key: string, answer: Answer, owner: object): number {
+  insert(kept: KeptAnswers, key: string, answer: Answer): number {
     const byteSize = byteSizeOf(answer);
     if (byteSize > this.capacity) return byteSize;
     const startedAt = performance.now();
-    const before = this.#entries.get(key);
+    const before = kept.get(key);
     if (before !== undefined) this.#remove(before);
     for (const oldest of this.#used) {
       if (this.#byteSize + byteSize <= this.capacity) break;
       this.#remove(oldest);
       this.#usage.evictions++;
     }
-    const entry: Entry = { key, owner, answer: copyOf(answer), byteSize, previous: undefined, next: undefined };
-    this.#entries.set(key, entry);
+    const entry: Entry = { key, kept, answer: copyOf(answer), byteSize, previous: undefined, next: undefined };
+    kept.set(key, entry);
     this.#used.push(entry);
+    this.#size++;
     this.#byteSize += byteSize;
     this.#usage.insertionMs += performance.now() - startedAt;
     return byteSize;
@@ -95,14 +103,23 @@ export class ResponseCache {
     this.#usage.misses++;
   }
 
-  /** Forgets the answers of this owner. */
-  forget(owner: object): void {
-    for (const entry of this.#used) if (entry.owner === owner) this.#remove(entry);
+  /** Forgets these answers. Others have their turn while many are forgotten. */
+  forget(kept: KeptAnswers): void {
+    void pacedPromise(this.#forget(kept));
+  }
+
+  *#forget(kept: KeptAnswers): PacedWork<void> {
+    const pace = new Pace();
+    for (const entry of kept.values()) {
+      this.#remove(entry);
+      if (pace.spend(FORGETTING_BYTES)) yield;
+    }
   }
 
   #remove(entry: Entry): void {
-    this.#entries.delete(entry.key);
+    entry.kept.delete(entry.key);
     this.#used.remove(entry);
+    this.#size--;
     this.#byteSize -= entry.byteSize;
   }
 }
