@@ -32,6 +32,8 @@ export class SequenceBatcher {
   readonly #byId = new Map<RequestSequence['id'], LiveSequence>();
   /** Ids of sequences whose instance has ended, until their clients know it or the idle time is over. */
   readonly #lost = new Map<RequestSequence['id'], number>();
+  /** None of them is to be forgotten before. To look for the first in a map takes longer the more have left it. */
+  #lostUntil = Infinity;
   readonly #instances: InstanceSequences[] = [];
   readonly #backlog = new LinkedList<LiveSequence>();
   readonly #deadlines = new Heap<LiveSequence>(isSooner);
@@ -76,9 +78,13 @@ export class SequenceBatcher {
   /** An instance has ended, and with it all that it kept of its sequences. */
   remove(instance: InstanceSequences, now: number): void {
     this.#instances.splice(this.#instances.indexOf(instance), 1);
+    const lostUntil = now + this.#options.idle;
     for (const sequence of instance.sequences) {
       const { id, ending } = sequence;
-      if (!ending && this.#byId.get(id) === sequence) this.#lost.set(id, now + this.#options.idle);
+      if (!ending && this.#byId.get(id) === sequence) {
+        this.#lost.set(id, lostUntil);
+        this.#lostUntil = Math.min(this.#lostUntil, lostUntil);
+      }
       const error = new TritonError('UNAVAILABLE', sequence.isOwn ? this.#lossOfOwn() : this.#lossOf(id));
       this.#end(sequence, 'lost', { error, reason: 'OTHER' });
     }
@@ -174,24 +180,32 @@ export class SequenceBatcher {
     for (let due = this.#deadlines.first; due !== undefined && due.expiresAt <= now; due = this.#deadlines.first) {
       this.#end(due, 'timedOut', TIMED_OUT);
     }
+    if (now >= this.#lostUntil) this.#forgetLost(now);
+    this.#fill(now);
+  }
+
+  #forgetLost(now: number): void {
+    this.#lostUntil = Infinity;
+    // In the order of their losses.
     for (const [id, until] of this.#lost) {
-      if (until > now) break;
+      if (until > now) {
+        this.#lostUntil = until;
+        return;
+      }
       this.#lost.delete(id);
     }
-    this.#fill(now);
   }
 
   /** When {@link expire} has something to do next; Infinity for never. */
   nextExpiry(): number {
-    // In the order of their losses.
-    const lostUntil = this.#lost.values().next().value ?? Infinity;
-    return Math.min(lostUntil, this.#deadlines.first?.expiresAt ?? Infinity);
+    return Math.min(this.#lostUntil, this.#deadlines.first?.expiresAt ?? Infinity);
   }
 
   /** No request comes any more. Waiting requests still run. A sequence without waiting requests is over. */
   close(): void {
     this.#isClosing = true;
     this.#lost.clear();
+    this.#lostUntil = Infinity;
     for (let first = this.#idle.first; first !== undefined; first = this.#idle.first) this.#end(first, 'unloaded');
   }
 
