@@ -2,6 +2,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   answerInfer,
@@ -172,6 +173,21 @@ describe('ModelClient over HTTP', () => {
     });
     await expect(client.inferSample({ x: X })).resolves.toEqual({});
   });
+
+  it.each([false, true])(
+    'says that the answer is compressed, with a model whose decoupled is %s',
+    async (decoupled) => {
+      await using server = await startHttp((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+        response.end(gzipSync('data: {}\n\n'));
+      });
+      await using client = new ModelClient(server.authority, { ...double, config: { decoupled } });
+      await expect(client.streamSample({ x: X }).next()).rejects.toMatchObject({
+        code: 'UNKNOWN',
+        message: `http://${server.authority} answered with HTTP status 200 in the content encoding gzip, which the client did not ask for`,
+      });
+    },
+  );
 
   it('says where it is redirected to', async () => {
     await using server = await startHttp((_, response) => response.writeHead(301, { location: '/elsewhere' }).end());

@@ -231,6 +231,10 @@ class ReceivedHeaders implements AnswerHeaders {
     this.#head = head;
   }
 
+  get 'content-encoding'(): string | undefined {
+    return this.#head.header('content-encoding');
+  }
+
   get 'content-length'(): string | undefined {
     return this.#head.header('content-length');
   }
