@@ -55,6 +55,11 @@ export class ClientConnections implements ConnectionOwner {
     return this.#idle.length > 0;
   }
 
+  /** Whether the last connection was made with a certificate of the client. */
+  get givesCertificate(): boolean {
+    return this.#tls?.cert !== undefined;
+  }
+
   /** One that was kept, or a new one, on which a request may be sent at once. */
   take(): ClientConnection {
     const now = performance.now();

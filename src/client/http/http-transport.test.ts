@@ -359,6 +359,22 @@ describe('ModelClient over HTTP', () => {
     expect(count('Timeout')).toBeLessThanOrEqual(timers);
   });
 
+  it('says that the server may not trust its certificate', async () => {
+    const [certificate, own, trusted] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
+    const server = createHttpsServer({ ...certificate, ca: trusted.cert, requestCert: true }, (_, response) =>
+      response.end(),
+    );
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    await using client = new ModelClient(url, double, { tls: { ca: certificate.cert, ...own } });
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      name: 'TritonConnectionError',
+      message: `${url} is not available: connection lost before a word of the server; does it trust the certificate in tls.cert?`,
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   it('trusts the given authority over https, and no stranger without it', async () => {
     const certificate = selfSignedCertificate();
     const server = createHttpsServer(certificate, (request, response) => {
