@@ -181,6 +181,9 @@ describe('tstriton infer', () => {
     ['a batch without the flag', ['Double', '-i', 'x=[[1]]'], 'got [1,1]. With --batch, values have the batch axis in front.'],
     ['a file that is not there', ['Double', '-i', 'x=@none.npy'], '--input x: ENOENT'],
     ['data that are no JSON', ['Double', '-d', '{'], '--data is no JSON: '],
+    ['an input that comes twice', ['Double', '-i', 'x=1', '-i', 'x=2'], "input 'x' is given twice, expected once"],
+    ['a parameter that comes twice', ['Double', '-i', 'x=1', '-p', 'a=1', '-p', 'a=2'], "parameter 'a' is given twice, expected once"],
+    ['a header that comes twice', ['Double', '-i', 'x=1', '-H', 'a:1', '-H', 'A:2'], 'The header is given twice, expected once.'],
     ['a format that is none', ['Double', '-f', 'xml'], "argument 'xml' is invalid. Allowed choices are pretty, json, raw."],
     ['no model', [], "missing required argument 'model'"],
   ])('says in one line what is wrong with %s, and ends with 2', async (_, args, message) => {
