@@ -651,12 +651,15 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     const { completions } = clientOf(server.http);
     expect(await failure(completions.create({ model: 'Whole', prompt: 'x'.repeat(2000) }))).toMatchObject({
       status: 413,
-      message: expect.stringContaining('at most 1000') as string,
+      type: 'invalid_request_error',
+      message: expect.stringContaining('exceeds the maximum allowed input size of 1000 bytes') as string,
     });
     await using chunked = await RawConnection.open(server.triton.httpPort!);
     const head = 'POST /v1/completions HTTP/1.1\r\nHost: models.example\r\nTransfer-Encoding: chunked\r\n\r\n';
     await chunked.send(`${head}${(1001).toString(16)}\r\n${' '.repeat(1001)}\r\n`);
-    expect((await chunked.answer())?.status).toBe(413);
+    const refusal = await chunked.answer();
+    expect(refusal?.status).toBe(413);
+    expect(JSON.parse(String(refusal?.body))).toMatchObject({ error: { type: 'invalid_request_error' } });
     const preflight = await fetch(`${server.http}/v1/completions`, {
       method: 'OPTIONS',
       headers: {
