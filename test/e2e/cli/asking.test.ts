@@ -284,9 +284,12 @@ describe('tstriton bench', () => {
     expect(stderr).toContain(message);
   });
 
-  it('refuses rows of a model that does not batch', async () => {
-    const { code, stderr } = await installed.run(['bench', server.http, 'Image', '--rows', '2']);
-    expect([code, stderr]).toEqual([2, "tstriton: --rows is for models that batch, and 'Image' does not\n"]);
+  it.each([
+    ['Image', '2', "--rows is for models that batch, and 'Image' does not"],
+    ['Double', '1000000000', "--rows must be at most 4 for model 'Double', got 1000000000"],
+  ])('refuses rows that model %s does not take', async (model, rows, message) => {
+    const { code, stderr } = await installed.run(['bench', server.http, model, '--rows', rows]);
+    expect([code, stderr]).toEqual([2, `tstriton: ${message}\n`]);
   });
 });
 
