@@ -66,7 +66,8 @@ export class ModelClient<
   readonly #transport: Transport;
   readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
-  readonly #isDeclared: boolean;
+  /** When the server was asked for the signature; undefined for a declared model. */
+  #askedAt: number | undefined;
   readonly #fetch: SharedWork<ModelSignature>;
 
   /**
@@ -81,7 +82,7 @@ export class ModelClient<
     const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol);
     this.#defaults = completeInferOptions({}, this.#options, 'sample');
-    this.#isDeclared = typeof model !== 'string';
+    this.#askedAt = typeof model === 'string' ? 0 : undefined;
     if (typeof model === 'string') {
       if (model === '') throw invalidArg('Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
@@ -321,8 +322,9 @@ export class ModelClient<
 
   /** The server may have loaded the model anew, with other tensors: then the next call asks for them. */
   #forgetIfStale(error: unknown): void {
+    if (this.#askedAt === undefined || performance.now() - this.#askedAt < FRESH_MS) return;
     const { code } = TritonError.from(error);
-    if (!this.#isDeclared && (code === 'INVALID_ARG' || code === 'UNSUPPORTED')) this.#signature = undefined;
+    if (code === 'INVALID_ARG' || code === 'UNSUPPORTED') this.#signature = undefined;
   }
 
   #complete(options: unknown, kind: InferKind | 'stream'): CompleteInferOptions {
@@ -357,6 +359,7 @@ export class ModelClient<
           if (!TritonError.is(error) || !lacksConfigurations(error)) throw error;
           return signatureOfMetadata(await this.#transport.ask(modelMetadata(this.#model), call, headers));
         });
+      this.#askedAt = performance.now();
       // Without a turn: the calls that have theirs may be waiting for it.
       this.#signature = await this.#calls.attempts(call, called, fetch);
       return this.#signature;
@@ -368,6 +371,9 @@ export class ModelClient<
     return { timeoutMs, signal, retry, onTimings, subject };
   }
 }
+
+/** A signature is not asked for again within this time: requests that do not fit are mostly the caller's mistakes, or the model refuses them. */
+const FRESH_MS = 1000;
 
 /** A parameter of Triton: with it, each request to a decoupled model gets a last answer, even if that is empty. */
 const ASKS_FINAL_RESPONSE = { triton_enable_empty_final_response: true };

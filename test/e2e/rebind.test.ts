@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
 import { batch, defineModel, stream, Triton } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
@@ -348,6 +348,11 @@ describe.each(['http', 'grpc'] as const)('a client that has the name of a model,
     await using server = await startServer((triton) => void triton.bind(answering(1)));
     await using client = new ModelClient(server[protocol], 'Changing');
     await client.inferSample({ x: [1] });
+    // Of a client that has been there for a while.
+    const now = performance.now.bind(performance);
+    let minutes = 1;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + minutes * 60_000);
+    onTestFinished(() => clock.mockRestore());
     const inputs = { words: { dtype: 'string', shape: [-1] } } as const;
     const outputs = { y: { dtype: 'int32', shape: [1] } } as const;
     const counts = batch<typeof inputs, typeof outputs>(({ words }) => ({ y: [[words.shape[1]!]] }));
@@ -356,6 +361,7 @@ describe.each(['http', 'grpc'] as const)('a client that has the name of a model,
     await expect(client.inferSample({ words: ['a', 'b'] })).rejects.toMatchObject({ code: 'INVALID_ARG' });
     expect((await client.inferSample({ words: ['a', 'b'] }))['y']!.toNested()).toEqual([2]);
 
+    minutes = 2;
     const sevens = stream(function* () {
       yield { y: [[7]] };
     });
