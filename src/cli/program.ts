@@ -34,6 +34,7 @@ const OWN_WORDS = [
   [/^options\.tls of --remote: expected cert and key /, 'expected --remote-cert and --remote-key '],
   [/^options\.tls of RemoteTriton needs /, '--remote-ca, --remote-cert and --remote-key need '],
   [/^binaryData: false is /, '--no-binary is '],
+  [/^accessToken (?=has |and header )/, 'TSTRITON_ACCESS_TOKEN '],
 ] as const;
 
 /** Runs the command that `args` say, what follows the program's name. */

@@ -192,6 +192,13 @@ describe('tstriton infer', () => {
     expect([asked.code, asked.stdout, asked.stderr.match(/\n/g)?.length]).toEqual([2, '', 1]);
   }); // prettier-ignore
 
+  it('refuses a token that cannot be sent by the name of its variable', async () => {
+    const env = { TSTRITON_ACCESS_TOKEN: 'of a file\n' };
+    const { code, stderr } = await installed.run(['infer', server.grpc, 'Double', '-i', 'x=1'], { env });
+    const reason = 'TSTRITON_ACCESS_TOKEN has characters that headers cannot have, such as the end of a line';
+    expect([code, stderr]).toEqual([2, `tstriton: ${reason}\n`]);
+  });
+
   it('refuses JSON over gRPC by the name of its flag', async () => {
     const { code, stderr } = await infer(server.grpc, 'Double', '-i', 'x=1', '--no-binary');
     expect([code, stderr]).toEqual([2, 'tstriton: --no-binary is for http:// and https://; gRPC carries tensors in binary form\n']); // prettier-ignore
