@@ -16,15 +16,15 @@ export interface FailedAnswer {
 }
 
 /** The client asks for no compressed answer, and reads none. Some gateways compress all the same. */
-export function isCoded({ 'content-encoding': coding }: Pick<AnswerHeaders, 'content-encoding'>): boolean {
-  return coding !== undefined && coding !== 'identity';
+export function codingOf({ 'content-encoding': coding }: Pick<AnswerHeaders, 'content-encoding'>): string | undefined {
+  return coding === 'identity' ? undefined : coding?.slice(0, LONGEST_TEXT);
 }
 
 /** For any answer but 200, and for one of 200 in a content encoding. */
 export function httpError(answer: FailedAnswer, address: string): TritonError {
   const { status, headers, body } = answer;
   const message =
-    (isCoded(headers) ? undefined : serverMessage(body)) ??
+    (codingOf(headers) === undefined ? serverMessage(body) : undefined) ??
     `${address} answered with HTTP status ${status}${detail(answer)}`;
   const error = refusal(codeOfHttpStatus(status), message, status);
   return withRetryAdvice(error, adviceOfHttpStatus(status, message, headers['retry-after']));
@@ -43,11 +43,12 @@ function serverMessage(body: Buffer): string | undefined {
 
 // A proxy may send anything.
 function detail({ status, headers, body }: FailedAnswer): string {
-  const { location, 'content-encoding': coding } = headers;
+  const { location } = headers;
   // To follow it would send the token to another server.
   if (location !== undefined && status >= 300 && status < 400)
     return `, a redirect to ${location.slice(0, LONGEST_TEXT)}, which is not followed`;
-  if (isCoded(headers)) return ` in the content encoding ${coding}, which the client did not ask for`;
+  const coding = codingOf(headers);
+  if (coding !== undefined) return ` in the content encoding ${coding}, which the client did not ask for`;
   const text = body.toString('utf8', 0, LONGEST_TEXT).trim();
   return text === '' ? '' : `: ${text}`;
 }

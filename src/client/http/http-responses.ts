@@ -9,7 +9,7 @@ import { EventReader } from '../../protocol/http/event-reader.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import type { Call } from '../call.js';
 import { tooLargeError } from '../connection-error.js';
-import { httpError, isCoded } from './http-error.js';
+import { codingOf, httpError } from './http-error.js';
 import { CLOSED_EARLY, type HttpWire, type PartedResponse } from './http-wire.js';
 import type { ResponseStream } from '../transport.js';
 
@@ -105,7 +105,8 @@ export class HttpResponses implements ResponseStream {
     const contentType = headers['content-type'];
     const isStream = contentType !== undefined && lowerCase(contentType).startsWith(EVENT_STREAM);
     const { address, maxResponseBytes } = this.#wire;
-    if (status === 200 && isCoded(headers)) throw httpError({ status, headers, body: Buffer.alloc(0) }, address);
+    if (status === 200 && codingOf(headers) !== undefined)
+      throw httpError({ status, headers, body: Buffer.alloc(0) }, address);
     if (status === 200 && isStream) return parts;
     const all: Buffer[] = [];
     let length = 0;
