@@ -5,6 +5,7 @@ import { readFileSync, statSync } from 'node:fs';
 
 import { InvalidArgumentError } from 'commander';
 
+import { lowerCase } from '../ascii.js';
 import { invalidArg, TritonError } from '../errors.js';
 
 export function collect(value: string, before: readonly string[] = []): readonly string[] {
@@ -17,7 +18,18 @@ export function collectHeader(
 ): Readonly<Record<string, string>> {
   const colon = value.indexOf(':');
   if (colon <= 0) throw new InvalidArgumentError('Expected name:value.');
-  return { ...before, [value.slice(0, colon)]: value.slice(colon + 1).trim() };
+  const name = value.slice(0, colon);
+  if (Object.keys(before).some((other) => lowerCase(other) === lowerCase(name)))
+    throw new InvalidArgumentError('The header is given twice, expected once.');
+  return { ...before, [name]: value.slice(colon + 1).trim() };
+}
+
+/** The entries as an object. Throws INVALID_ARG for a name that comes twice: nobody knows which value counts. `what`: what has names. */
+export function recordOf<T>(entries: readonly (readonly [string, T])[], what: string): Readonly<Record<string, T>> {
+  const record = Object.fromEntries(entries);
+  if (Object.keys(record).length === entries.length) return record;
+  const twice = entries.find(([name], index) => entries.findIndex((other) => other[0] === name) < index);
+  throw invalidArg(`${what} '${twice![0]}' is given twice, expected once`);
 }
 
 function fileText(path: string): string {

@@ -22,7 +22,12 @@ export function isPath(source: string): boolean {
   if (/\.[cm]?[jt]s$/.test(source)) {
     throw invalidArg(`${source} is a module, expected a server, an .onnx file or a folder: import its declaration`);
   }
-  return /\.onnx$/i.test(source) || (existsSync(source) && statSync(source).isDirectory());
+  if (/\.onnx$/i.test(source)) return true;
+  const isFolder = existsSync(source) && statSync(source).isDirectory();
+  // No host begins so.
+  if (!isFolder && /^[./~]/.test(source))
+    throw invalidArg(`there is no folder ${source}, expected a server, an .onnx file or a folder`);
+  return isFolder;
 }
 
 /** `names`: the models to describe; none for all. Rejects with INVALID_ARG. */

@@ -16,6 +16,7 @@ import { inferCommand } from './infer/infer-command.js';
 import { Interrupted } from './interrupted.js';
 import { LoadFailure } from './serve/load-failure.js';
 import { serveCommand } from './serve/serve-command.js';
+import { inOneLine } from './style.js';
 
 export type ExitCode = 0 | 1 | 2 | 130;
 
@@ -33,6 +34,7 @@ const OWN_WORDS = [
   [/^options\.tls of --remote: expected cert and key /, 'expected --remote-cert and --remote-key '],
   [/^options\.tls of RemoteTriton needs /, '--remote-ca, --remote-cert and --remote-key need '],
   [/^binaryData: false is /, '--no-binary is '],
+  [/^accessToken (?=has |and header )/, 'TSTRITON_ACCESS_TOKEN '],
 ] as const;
 
 /** Runs the command that `args` say, what follows the program's name. */
@@ -87,12 +89,7 @@ function endOf(error: unknown, io: CliIo): ExitCode {
 
 /** What a command refuses is said in one line. */
 function complain(message: string, { err }: CliIo): void {
-  err(
-    `tstriton: ${message
-      .replace(/^error: /, '')
-      .trim()
-      .replace(/\s*\n\s*/g, ' ')}\n`,
-  );
+  err(`tstriton: ${inOneLine(message.replace(/^error: /, ''))}\n`);
 }
 
 /** Flags whose last word is the unknown one, where commander suggests none: `--port` may mean `--http-port`. */

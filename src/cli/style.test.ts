@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 import { describe, expect, it } from 'vitest';
 
-import { styleFor, usesColours } from './style.js';
+import { inOneLine, styleFor, usesColours } from './style.js';
 
 describe('colours', () => {
   it.each([
@@ -24,4 +24,10 @@ describe('colours', () => {
     expect(stripVTControlCharacters(coloured)).toBe('no');
     expect(styleFor(false, {})('red', 'no')).toBe('no');
   });
+});
+
+it('makes one line of a text, in which a terminal obeys nothing', () => {
+  expect(inOneLine(' Traceback:\n  File "a"\r\n\x1b[2J\x9b0m\x07 \ttab ')).toBe(
+    'Traceback: File "a" \\x1b[2J\\x9b0m\\x07 \ttab',
+  );
 });

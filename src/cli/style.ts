@@ -1,4 +1,4 @@
-// Colours for what a person reads: none where NO_COLOR is set, or a program reads.
+// What a person reads: colours, none where NO_COLOR is set or a program reads, and the texts of a server, which are nothing but text.
 
 import * as util from 'node:util';
 
@@ -18,4 +18,12 @@ export function usesColours(isTerminal: boolean, env: Readonly<Record<string, st
   const forced = env['FORCE_COLOR'];
   if (forced !== undefined) return !['0', 'false'].includes(forced);
   return isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
+}
+
+/** A text of a server in one line. A terminal obeys some characters, so they are written as `\x1b`. */
+export function inOneLine(text: string): string {
+  return text
+    .trim()
+    .replace(/\s*\n\s*/g, ' ')
+    .replace(/(?!\t)\p{Cc}/gu, (character) => `\\x${character.charCodeAt(0).toString(16).padStart(2, '0')}`);
 }

@@ -35,6 +35,21 @@ export function connectionError(error: unknown, address: string, wasConnected = 
   return withRetryAdvice(failure, LASTING.has(code) ? undefined : { unexecuted: !requestSent });
 }
 
+const LOST = new Set(['ECONNRESET', 'EPIPE']);
+
+/** Whether the connection was there and went away without a reason. */
+export function isLoss(error: unknown): boolean {
+  return error === undefined || LOST.has(nodeErrorCode(error));
+}
+
+/** Why a connection was lost on which the client gave its certificate and the server said nothing. In TLS 1.3 some servers turn it away so. */
+export function lostInSilence(error: unknown): unknown {
+  if (!isLoss(error)) return error;
+  return new Error('connection lost before a word of the server; does it trust the certificate in tls.cert?', {
+    cause: error,
+  });
+}
+
 /** The error of a call that the server promises to have done nothing for. */
 export function unprocessedError(detail: string, address: string, cause?: unknown): TritonConnectionError {
   const failure = new TritonConnectionError(`${address} is not available: ${detail}`, { cause, requestSent: false });

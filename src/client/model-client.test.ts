@@ -100,6 +100,8 @@ describe.each([
     await using client = new ModelClient(model.url, 'M');
     expect(model.configs()).toBe(0);
     await Promise.all([client.inferSample({ x: X }), client.inferSample([X]), client.inferBatch({ x: [[1], [2]] })]);
+    // A mistake of the caller.
+    await expect(client.inferSample({ y: X })).rejects.toMatchObject({ code: 'INVALID_ARG' });
     await client.inferSample({ x: X });
     expect(model.configs()).toBe(1);
     expect(model.infers.map(([x]) => x!.shape)).toEqual([

@@ -66,6 +66,8 @@ export class ModelClient<
   readonly #transport: Transport;
   readonly #calls: ClientCalls;
   #signature: ModelSignature | undefined;
+  /** When the server was asked for the signature; undefined for a declared model. */
+  #askedAt: number | undefined;
   readonly #fetch: SharedWork<ModelSignature>;
 
   /**
@@ -80,6 +82,7 @@ export class ModelClient<
     const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol);
     this.#defaults = completeInferOptions({}, this.#options, 'sample');
+    this.#askedAt = typeof model === 'string' ? 0 : undefined;
     if (typeof model === 'string') {
       if (model === '') throw invalidArg('Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
@@ -251,27 +254,32 @@ export class ModelClient<
     const asked = this.#complete(options, kind);
     const called = this.#called(asked);
     return this.#calls.run(called, async (call) => {
-      const signature = this.#signature ?? (await this.#fetch.outcome(call));
-      if (signature.decoupled) throw decoupledError(signature.name, kind);
-      const tensors = encodeInputs(inputs, signature, kind);
-      const send = (part: Call, request: ClassifiedRequest) =>
-        this.#calls.send(part, called, () => this.#transport.infer(request, part, asked.headers));
-      const chunks = asked.chunk ? chunkRows(tensors, signature.maxBatchSize) : undefined;
-      if (chunks === undefined) {
-        const { outputs } = await send(call, this.#request(tensors, asked, signature));
-        return decodeOutputs(outputs, signature, kind, asked.classes) as never;
-      }
-      const parts = await this.#calls.parts(call, chunks.length, async (part, index) => {
-        const { inputs: rows, ...range } = chunks[index]!;
-        try {
-          const { outputs } = await send(part, this.#request(rows, asked, signature));
-          return decodeOutputs(outputs, signature, kind, asked.classes);
-        } catch (error) {
-          call.throwIfAborted();
-          throw chunkError(TritonError.from(error), range);
+      try {
+        const signature = this.#signature ?? (await this.#fetch.outcome(call));
+        if (signature.decoupled) throw decoupledError(signature.name, kind);
+        const tensors = encodeInputs(inputs, signature, kind);
+        const send = (part: Call, request: ClassifiedRequest) =>
+          this.#calls.send(part, called, () => this.#transport.infer(request, part, asked.headers));
+        const chunks = asked.chunk ? chunkRows(tensors, signature.maxBatchSize) : undefined;
+        if (chunks === undefined) {
+          const { outputs } = await send(call, this.#request(tensors, asked, signature));
+          return decodeOutputs(outputs, signature, kind, asked.classes) as never;
         }
-      });
-      return joinOutputs(parts, chunks, signature.name) as never;
+        const parts = await this.#calls.parts(call, chunks.length, async (part, index) => {
+          const { inputs: rows, ...range } = chunks[index]!;
+          try {
+            const { outputs } = await send(part, this.#request(rows, asked, signature));
+            return decodeOutputs(outputs, signature, kind, asked.classes);
+          } catch (error) {
+            call.throwIfAborted();
+            throw chunkError(TritonError.from(error), range);
+          }
+        });
+        return joinOutputs(parts, chunks, signature.name) as never;
+      } catch (error) {
+        this.#forgetIfStale(error);
+        throw error;
+      }
     });
   }
 
@@ -282,29 +290,41 @@ export class ModelClient<
     const stream = new OutputStream<Record<string, Tensor>>({
       begin: () => this.#calls.beginStream(called),
       open: async (call) => {
-        const signature = this.#signature ?? (await this.#fetch.outcome(call));
-        const tensors = encodeInputs(inputs, signature, kind, 'stream');
-        // Over HTTP, the parameter would reach the model.
-        const asksFinal = signature.decoupled && this.#transport.requestStream !== undefined;
-        const parameters = { ...asked.parameters, ...(asksFinal && ASKS_FINAL_RESPONSE) };
-        const request = this.#request(tensors, { ...asked, parameters }, signature);
-        const decode = (response: ModelInferResponse | undefined) =>
-          response && decodeOutputs(response.outputs, signature, kind, asked.classes);
-        // Until the first answer has come, the request can be sent again.
-        const { responses, first } = await this.#calls.send(call, called, async () => {
-          const sent = this.#transport.stream(request, signature, call, asked.headers);
-          const first = decode(await sent.next());
-          if (first === undefined && !signature.decoupled) throw noAnswerError();
-          return { responses: sent, first };
-        });
-        return withFirst(first, {
-          next: async () => decode(await responses.next()),
-          cancel: () => responses.cancel(),
-        });
+        try {
+          const signature = this.#signature ?? (await this.#fetch.outcome(call));
+          const tensors = encodeInputs(inputs, signature, kind, 'stream');
+          // Over HTTP, the parameter would reach the model.
+          const asksFinal = signature.decoupled && this.#transport.requestStream !== undefined;
+          const parameters = { ...asked.parameters, ...(asksFinal && ASKS_FINAL_RESPONSE) };
+          const request = this.#request(tensors, { ...asked, parameters }, signature);
+          const decode = (response: ModelInferResponse | undefined) =>
+            response && decodeOutputs(response.outputs, signature, kind, asked.classes);
+          // Until the first answer has come, the request can be sent again.
+          const { responses, first } = await this.#calls.send(call, called, async () => {
+            const sent = this.#transport.stream(request, signature, call, asked.headers);
+            const first = decode(await sent.next());
+            if (first === undefined && !signature.decoupled) throw noAnswerError();
+            return { responses: sent, first };
+          });
+          return withFirst(first, {
+            next: async () => decode(await responses.next()),
+            cancel: () => responses.cancel(),
+          });
+        } catch (error) {
+          this.#forgetIfStale(error);
+          throw error;
+        }
       },
       ended: (call) => this.#calls.end(call),
     });
     return stream as OutputStream<never>;
+  }
+
+  /** The server may have loaded the model anew, with other tensors: then the next call asks for them. */
+  #forgetIfStale(error: unknown): void {
+    if (this.#askedAt === undefined || performance.now() - this.#askedAt < FRESH_MS) return;
+    const { code } = TritonError.from(error);
+    if (code === 'INVALID_ARG' || code === 'UNSUPPORTED') this.#signature = undefined;
   }
 
   #complete(options: unknown, kind: InferKind | 'stream'): CompleteInferOptions {
@@ -339,6 +359,7 @@ export class ModelClient<
           if (!TritonError.is(error) || !lacksConfigurations(error)) throw error;
           return signatureOfMetadata(await this.#transport.ask(modelMetadata(this.#model), call, headers));
         });
+      this.#askedAt = performance.now();
       // Without a turn: the calls that have theirs may be waiting for it.
       this.#signature = await this.#calls.attempts(call, called, fetch);
       return this.#signature;
@@ -350,6 +371,9 @@ export class ModelClient<
     return { timeoutMs, signal, retry, onTimings, subject };
   }
 }
+
+/** A signature is not asked for again within this time: requests that do not fit are mostly the caller's mistakes, or the model refuses them. */
+const FRESH_MS = 1000;
 
 /** A parameter of Triton: with it, each request to a decoupled model gets a last answer, even if that is empty. */
 const ASKS_FINAL_RESPONSE = { triton_enable_empty_final_response: true };

@@ -25,6 +25,8 @@ const OWN_HEADERS = [
   'upgrade',
 ];
 
+const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
+
 export function checkHeaders(headers: unknown): Headers {
   if (headers === undefined) return {};
   expectObject(headers, 'headers');
@@ -35,7 +37,7 @@ export function checkHeaders(headers: unknown): Headers {
     const key = lowerCase(name);
     if (OWN_HEADERS.includes(key)) throw new TritonError('INVALID_ARG', `header '${name}' is set by the client itself`);
     // The error does not show the value: it may be a secret.
-    if (!/^[\t\x20-\x7e\x80-\xff]*$/.test(expectText(value, `header '${name}'`))) {
+    if (!VALUE.test(expectText(value, `header '${name}'`))) {
       throw new TritonError('INVALID_ARG', `header '${name}' has a value with characters that headers cannot have`);
     }
     checked[key] = value as string;
@@ -51,10 +53,17 @@ const TOKEN_HEADER = {
 
 export function withToken(headers: Headers, token: unknown, protocol: 'http' | 'grpc'): Headers {
   if (token === undefined) return headers;
-  if (expectText(token, 'accessToken') === '') throw new TritonError('INVALID_ARG', 'accessToken cannot be empty');
+  const value = expectText(token, 'accessToken');
+  if (value === '') throw new TritonError('INVALID_ARG', 'accessToken cannot be empty');
+  if (!VALUE.test(value)) {
+    throw new TritonError(
+      'INVALID_ARG',
+      'accessToken has characters that headers cannot have, such as the end of a line',
+    );
+  }
   const name = TOKEN_HEADER[protocol];
   // We cannot know which of the two the user means. The error shows neither.
   if (headers[name] !== undefined && headers[name] !== token)
     throw new TritonError('INVALID_ARG', `accessToken and header '${name}' differ, expected one of them`);
-  return { ...headers, ...checkHeaders({ [name]: token }) };
+  return { ...headers, [name]: value };
 }

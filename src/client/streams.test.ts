@@ -383,7 +383,7 @@ describe('an HTTP stream from a server that misbehaves', () => {
   it('understands events however they are cut and their lines end', async () => {
     const text = `: hello\r\ndata: {"y":\r\ndata:1}\r\n\r\nevent: x\rdata:{"y":[2]}\r\r${event(3)}`;
     await using server = await startHttp((_, response) => {
-      response.writeHead(200, EVENTS);
+      response.writeHead(200, { 'content-type': 'Text/Event-Stream' });
       for (const character of text) response.write(character);
       response.end();
     });

@@ -6,6 +6,7 @@ import type { Socket } from 'node:net';
 import { Output, type BlockPool } from '../sockets/output.js';
 import type { ByteSink } from '../sockets/socket-reader.js';
 import type { Fault } from './fault.js';
+import type { ResponseHead } from './response-head.js';
 import { ResponseReader, type ResponseListener } from './response-reader.js';
 
 export interface ClientRequest {
@@ -32,8 +33,8 @@ export interface Requester extends ResponseListener {
 /** Who owns the connection. */
 export interface ConnectionOwner {
   readonly pool: BlockPool;
-  /** The connection takes another request; the server keeps it for so long, if it says that. */
-  onIdle(connection: ClientConnection, keptMilliseconds: number | undefined): void;
+  /** The connection takes another request, behind the answer with this head. */
+  onIdle(connection: ClientConnection, head: ResponseHead): void;
   /** Nothing of it is left. */
   onClosed(connection: ClientConnection): void;
 }
@@ -145,7 +146,7 @@ export class ClientConnection implements ByteSink {
     this.resume();
     // An answer that is earlier than the end of its request: the server does not want the rest.
     const isSent = this.socket.writableLength === 0;
-    if (isExact && isSent && head.keepsAlive && !this.socket.destroyed) this.#owner.onIdle(this, head.keptMilliseconds);
+    if (isExact && isSent && head.keepsAlive && !this.socket.destroyed) this.#owner.onIdle(this, head);
     else this.socket.destroy();
     requester?.onEnd();
   }

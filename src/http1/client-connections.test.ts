@@ -131,6 +131,21 @@ describe('the connections of a client', () => {
     expect(sockets).toHaveLength(2);
   });
 
+  // The failure story: a Starlette server answers a failed request, writes the traceback to its log, and closes the connection without
+  // having announced it. The next request, sent at once, was lost.
+  it('rest for a moment when the server has failed, unless it says that it keeps them', async () => {
+    const failed = ANSWER.replace('200 OK', '500 Internal Server Error');
+    const { port } = await playAnswers(failed, ANSWER);
+    const connections = connect(port);
+    const first = await ask(connections);
+    expect((await ask(connections)).connection).not.toBe(first.connection);
+    await vi.waitFor(async () => expect((await ask(connections)).connection).toBe(first.connection));
+
+    const keeping = await playAnswers(failed.replace('\r\n\r\n', '\r\nKeep-Alive: timeout=60\r\n\r\n'));
+    const kept = connect(keeping.port);
+    expect((await ask(kept)).connection).toBe((await ask(kept)).connection);
+  });
+
   it('send head and small body as one write', async () => {
     const reads: number[] = [];
     const { port } = await play((socket) =>

@@ -8,11 +8,16 @@ import { openSocket } from '../sockets/open-socket.js';
 import { BlockPool } from '../sockets/output.js';
 import { allocateReadMemory, type ByteSink } from '../sockets/socket-reader.js';
 import { ClientConnection, type ConnectionOwner } from './client-connection.js';
+import type { ResponseHead } from './response-head.js';
 
 /** The server closes the connection that it said to keep for so long; a request may be under way then. */
 const EARLIER_MILLISECONDS = 1000;
 /** How exact the times are. */
 const TICK_MILLISECONDS = 1000;
+/** Servers of Starlette, as MLServer and KServe's Python SDK, answer so when a model fails, and then close the connection unannounced. */
+const FAILED = 500;
+/** How long a connection waits for that close. Servers that say how long they keep it do not close it. */
+const REST_MILLISECONDS = 20;
 
 export interface ClientConnectionsOptions {
   readonly host: string;
@@ -55,6 +60,11 @@ export class ClientConnections implements ConnectionOwner {
     return this.#idle.length > 0;
   }
 
+  /** Whether the last connection was made with a certificate of the client. */
+  get givesCertificate(): boolean {
+    return this.#tls?.cert !== undefined;
+  }
+
   /** One that was kept, or a new one, on which a request may be sent at once. */
   take(): ClientConnection {
     const now = performance.now();
@@ -85,14 +95,21 @@ export class ClientConnections implements ConnectionOwner {
     if (this.#all.size > 0) await new Promise<void>((resolve) => (this.#onEmpty = resolve));
   }
 
-  onIdle(connection: ClientConnection, keptMilliseconds = Infinity): void {
+  onIdle(connection: ClientConnection, { status, keptMilliseconds }: ResponseHead): void {
+    connection.socket.unref();
+    const kept = (keptMilliseconds ?? Infinity) - EARLIER_MILLISECONDS;
+    if (status !== FAILED || keptMilliseconds !== undefined) this.#keep(connection, kept);
+    else setTimeout(() => this.#keep(connection, kept), REST_MILLISECONDS).unref();
+  }
+
+  #keep(connection: ClientConnection, keptMilliseconds: number): void {
     const { maxIdle, idleMilliseconds } = this.#options;
-    const kept = Math.min(keptMilliseconds - EARLIER_MILLISECONDS, idleMilliseconds);
+    const kept = Math.min(keptMilliseconds, idleMilliseconds);
+    if (connection.socket.destroyed) return;
     if (kept <= 0 || this.#idle.length >= maxIdle) {
       connection.socket.destroy();
       return;
     }
-    connection.socket.unref();
     this.#idle.push({ connection, until: performance.now() + kept });
     this.#ticks ??= setInterval(() => this.#closeOld(), TICK_MILLISECONDS).unref();
   }

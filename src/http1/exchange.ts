@@ -65,6 +65,7 @@ export class Exchange implements HttpExchange, HeldRequest {
   wholeBytes = 0;
   isLarge = false;
   commonHeaders: HttpHeaders = NONE;
+  refusalText: HttpExchange['refusalText'];
   reusable: ArrayBuffer | undefined;
   /** Undefined when nobody wants the body. */
   plan: BodyPlan | undefined;

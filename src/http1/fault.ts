@@ -57,8 +57,8 @@ export function faultText({ message }: Fault): string {
 }
 
 /** Answers an exchange with the mistake. */
-export function answerFault(exchange: Pick<HttpExchange, 'respond'>, fault: Fault): void {
-  const body = Buffer.from(faultText(fault));
+export function answerFault(exchange: Pick<HttpExchange, 'respond' | 'refusalText'>, fault: Fault): void {
+  const body = Buffer.from(exchange.refusalText?.(fault.status, fault.message) ?? faultText(fault));
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
   if (fault.isTransient === true) headers.push('Retry-After', RETRY_AFTER_SECONDS);
   exchange.respond(fault.status, headers, [body]);

@@ -57,6 +57,8 @@ export interface HttpExchange {
   readonly begun: boolean;
   /** Further headers of every answer to this request, including the refusal of a malformed body. */
   commonHeaders: HttpHeaders;
+  /** The JSON of the refusal of a body, where it is not Triton's. */
+  refusalText: ((status: number, message: string) => string) | undefined;
   /** Memory that nobody needs any more when the answer has been sent: the connection uses it again. To be set before the answer. */
   reusable: ArrayBuffer | undefined;
   respond(status: number, headers: HttpHeaders, body: readonly Uint8Array[]): void;

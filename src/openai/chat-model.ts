@@ -1,13 +1,21 @@
 // `chatModel` makes a model from a function of messages. The OpenAI API serves it at /v1/chat/completions.
 
 import { stream } from '../callables/stream.js';
+import { textOf } from '../checks/check.js';
 import { invalidArg } from '../errors.js';
 import type { InferenceContext, InferFunc, ModelSpec } from '../model/callable.js';
 import { CHAT_INPUTS, CHAT_OUTPUTS } from '../model/openai.js';
 import type { ChatMessage, ChatTool } from './chat-messages.js';
 import { type ChatPart, generate, type Generated } from './generation.js';
 import { boundOptions, type GenerationConfig, type OpenAiModelOptions } from './generation-model.js';
-import { type GenerationOptions, generationOptions, isFields, objects, parseTensorJson } from './generation-request.js';
+import {
+  type GenerationOptions,
+  generationOptions,
+  isFields,
+  type JsonFields,
+  objects,
+  parseTensorJson,
+} from './generation-request.js';
 
 type ChatInputs = typeof CHAT_INPUTS;
 type ChatOutputs = typeof CHAT_OUTPUTS;
@@ -75,23 +83,54 @@ function chatRequest(messages: string, json: string | undefined, signal: AbortSi
   return {
     ...request,
     messages: chatMessages(parseTensorJson('messages', messages)),
-    tools: (objects(options, 'tools') ?? []) as unknown as readonly ChatTool[],
+    tools: chatTools(options),
     toolChoice: options['tool_choice'] ?? undefined,
     responseFormat: options['response_format'] ?? undefined,
   };
 }
 
+function chatTools(options: JsonFields): readonly ChatTool[] {
+  const list = objects(options, 'tools') ?? [];
+  list.forEach(({ type, function: tool }, index) => {
+    const where = `'tools[${index}]`;
+    // A model asks for functions alone.
+    if (type !== 'function') throw invalidArg(`${where}.type' must be "function", got ${textOf(type)}`);
+    if (!hasTexts(tool, ['name'])) throw invalidArg(`${where}.function' must be an object with a name`);
+  });
+  return list as unknown as readonly ChatTool[];
+}
+
 function chatMessages(given: unknown): readonly ChatMessage[] {
   const list = objects({ messages: given }, 'messages') ?? [];
   if (list.length === 0) throw invalidArg("'messages' must have at least one message, got none");
-  list.forEach(({ role, content }, index) => {
+  list.forEach(({ role, content, tool_calls: calls }, index) => {
     const where = `'messages[${index}]`;
     if (typeof role !== 'string') throw invalidArg(`${where}.role' must be a string, got ${typeof role}`);
-    const isKnown =
-      typeof content === 'string' ||
-      (content ?? undefined) === undefined ||
-      (Array.isArray(content) && content.every((part) => isFields(part) && typeof part['type'] === 'string'));
-    if (!isKnown) throw invalidArg(`${where}.content' must be a string or a list of parts with a type`);
+    if (typeof content !== 'string' && !isListOf(content, isPart))
+      throw invalidArg(`${where}.content' must be a string or a list of parts, each with a type and what that has`);
+    if (!isListOf(calls, isToolCall))
+      throw invalidArg(`${where}.tool_calls' must be a list of calls, each with an id, and a function of texts`);
   });
   return list as unknown as readonly ChatMessage[];
+}
+
+/** Whether the field is a list of such, or left out. */
+function isListOf(value: unknown, isOne: (element: unknown) => boolean): boolean {
+  return (value ?? undefined) === undefined || (Array.isArray(value) && value.every(isOne));
+}
+
+function isPart(part: unknown): boolean {
+  if (!isFields(part)) return false;
+  const { type } = part;
+  if (type === 'text') return hasTexts(part, ['text']);
+  if (type === 'image_url') return hasTexts(part['image_url'], ['url']);
+  return typeof type === 'string';
+}
+
+function isToolCall(call: unknown): boolean {
+  return hasTexts(call, ['id']) && hasTexts(call['function'], ['name', 'arguments']);
+}
+
+function hasTexts(value: unknown, names: readonly string[]): value is JsonFields {
+  return isFields(value) && names.every((name) => typeof value[name] === 'string');
 }

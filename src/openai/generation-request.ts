@@ -16,7 +16,7 @@ export interface GenerationOptions {
   readonly topP: number | undefined;
   readonly presencePenalty: number | undefined;
   readonly frequencyPenalty: number | undefined;
-  /** Equal requests with equal seeds should get equal answers. */
+  /** Equal requests with equal seeds should get equal answers. An integer, rounded beyond 2^53. */
   readonly seed: number | undefined;
   /**
    * All fields as the client sent them, under the names of the API, without the chat or prompt and what the server does itself:
@@ -28,6 +28,8 @@ export interface GenerationOptions {
 }
 
 const MOST_STOPS = 16;
+/** Clients make seeds of 64 bits. Their rounded numbers are as good. */
+const MOST_SEED = 2 ** 63;
 
 /** Throws INVALID_ARG. */
 export function generationOptions(json: string | undefined, signal: AbortSignal): GenerationOptions {
@@ -40,7 +42,7 @@ export function generationOptions(json: string | undefined, signal: AbortSignal)
     topP: number(options, 'top_p', 0, 1),
     presencePenalty: number(options, 'presence_penalty', -2, 2),
     frequencyPenalty: number(options, 'frequency_penalty', -2, 2),
-    seed: integer(options, 'seed', -most, most),
+    seed: integer(options, 'seed', -MOST_SEED, MOST_SEED),
     options,
     signal,
   };

@@ -204,6 +204,7 @@ describe('tstriton gen', () => {
     mkdirSync(join(broken, 'm/1'), { recursive: true });
     for (const [args, message] of [
       [['nope.onnx'], 'cannot read the ONNX model'],
+      [['./models/nope'], 'there is no folder ./models/nope, expected a server, an .onnx file or a folder'],
       [[empty], 'has no models: expected a folder for each'],
       [[broken, '-m', 'n'], "has no model 'n', it has m"],
       [[broken], "model 'm' of"],

@@ -100,6 +100,15 @@ describe('L0_secure_grpc', () => {
     expect([...y!.data]).toEqual([3]);
   });
 
+  it('says to the client of the package that its certificate may not be trusted', async () => {
+    await using running = await startServer(bind, MUTUAL);
+    const tls = { ca: server.cert, cert: stranger.cert, key: stranger.key };
+    await using modelClient = new ModelClient(running.grpc.replace('grpc://', 'grpcs://'), MODEL, { tls });
+    await expect(modelClient.inferSample({ x: Float32Array.of(3) })).rejects.toThrow(
+      'connection lost before a word of the server; does it trust the certificate in tls.cert?',
+    );
+  });
+
   it.each([
     [{ grpcServerCert: '/no/such.pem' }, /^grpcServerCert: cannot read \/no\/such\.pem: ENOENT/],
     [

@@ -155,6 +155,8 @@ describe('a transcription that is wrong', () => {
     ['a form without a boundary', 'multipart/form-data', '', 'the Content-Type of form data must have a boundary'],
     ['a form that ends early', 'multipart/form-data; boundary=b', '--b\r\nContent-Disposition: form-data; name="file"\r\n\r\nxyz', "it ends early, in or behind part 'file'"],
     ['a stream', 'multipart/form-data; boundary=b', form({ model: 'Ears', file: 'x', stream: 'true' }), 'transcriptions are not streamed'],
+    ['a stream in the words of Python', 'multipart/form-data; boundary=b', form({ model: 'Ears', file: 'x', stream: 'True' }), 'transcriptions are not streamed'],
+    ['log probabilities', 'multipart/form-data; boundary=b', form({ model: 'Ears', file: 'x', 'include[]': 'logprobs' }), "'logprobs' are not supported"],
     ['two recordings', 'multipart/form-data; boundary=b', form({ model: 'Ears', file: 'x' }, { file: 'y' }), "'file' is given 2 times, expected one recording"],
   ])('is refused as %s', async (_, type, body, message) => {
     await using server = await startServer(bindModels);

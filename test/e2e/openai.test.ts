@@ -472,6 +472,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
       [() => completions.create({ model: 'Writer', messages: user('x'), temperature: 9 }), null, "'temperature' must be a number from 0 to 2, got 9"],
       [() => completions.create({ model: 'Writer', messages: user('x'), max_tokens: 0.5 }), null, "'max_tokens' must be a number >= 1"],
       [() => completions.create({ model: 'Writer', messages: user('x'), stop: [''] }), null, "'stop' must be"],
+      [() => completions.create({ model: 'Writer', messages: user('x'), tools: [{ type: 'custom', custom: { name: 'x' } }] }), null, `'tools[0].type' must be "function", got "custom"`],
+      [() => completions.create({ model: 'Writer', messages: user('x'), tools: [{ type: 'function' } as never] }), null, "'tools[0].function' must be an object with a name"],
+      [() => completions.create({ model: 'Writer', messages: [{ role: 'user', content: [{ type: 'text', text: {} as never }] }] }), null, "'messages[0].content' must be a string or a list of parts"],
+      [() => completions.create({ model: 'Writer', messages: [{ role: 'user', content: [{ type: 'image_url' } as never] }] }), null, "'messages[0].content' must be a string or a list of parts"],
+      [() => completions.create({ model: 'Writer', messages: [{ role: 'assistant', tool_calls: [{ id: '1' } as never] }] }), null, "'messages[0].tool_calls' must be a list of calls"],
       [() => client.completions.create({ model: 'Words', prompt: [1, 2] }), 'prompt', 'lists of tokens are not supported'],
       [() => client.embeddings.create({ model: 'Embed', input: [] }), 'input', 'at least one text'],
       [() => client.embeddings.create({ model: 'Embed', input: 'x', dimensions: 8 }), 'dimensions', 'of 3 dimensions, not of 8'],
@@ -651,12 +656,15 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the OpenAI API
     const { completions } = clientOf(server.http);
     expect(await failure(completions.create({ model: 'Whole', prompt: 'x'.repeat(2000) }))).toMatchObject({
       status: 413,
-      message: expect.stringContaining('at most 1000') as string,
+      type: 'invalid_request_error',
+      message: expect.stringContaining('exceeds the maximum allowed input size of 1000 bytes') as string,
     });
     await using chunked = await RawConnection.open(server.triton.httpPort!);
     const head = 'POST /v1/completions HTTP/1.1\r\nHost: models.example\r\nTransfer-Encoding: chunked\r\n\r\n';
     await chunked.send(`${head}${(1001).toString(16)}\r\n${' '.repeat(1001)}\r\n`);
-    expect((await chunked.answer())?.status).toBe(413);
+    const refusal = await chunked.answer();
+    expect(refusal?.status).toBe(413);
+    expect(JSON.parse(String(refusal?.body))).toMatchObject({ error: { type: 'invalid_request_error' } });
     const preflight = await fetch(`${server.http}/v1/completions`, {
       method: 'OPTIONS',
       headers: {

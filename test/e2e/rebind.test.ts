@@ -2,9 +2,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-import { describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 
-import { defineModel, stream, Triton } from 'tstriton';
+import { batch, defineModel, stream, Triton } from 'tstriton';
+import { ModelClient } from 'tstriton/client';
 
 import { openStream } from '../support/open-stream.js';
 import { FREE_PORTS, gate, inferJson, startServer } from '../support/start-server.js';
@@ -339,5 +340,35 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model with %
     );
     await server.triton.unbind('Changing');
     expect(await answerOf(server.http)).toBe(404);
+  });
+});
+
+describe.each(['http', 'grpc'] as const)('a client that has the name of a model, over %s', (protocol) => {
+  it('asks for the tensors again after a request that does not fit the model that took its place', async () => {
+    await using server = await startServer((triton) => void triton.bind(answering(1)));
+    await using client = new ModelClient(server[protocol], 'Changing');
+    await client.inferSample({ x: [1] });
+    // Of a client that has been there for a while.
+    const now = performance.now.bind(performance);
+    let minutes = 1;
+    const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + minutes * 60_000);
+    onTestFinished(() => clock.mockRestore());
+    const inputs = { words: { dtype: 'string', shape: [-1] } } as const;
+    const outputs = { y: { dtype: 'int32', shape: [1] } } as const;
+    const counts = batch<typeof inputs, typeof outputs>(({ words }) => ({ y: [[words.shape[1]!]] }));
+    server.triton.bind({ modelName: 'Changing', inputs, outputs, inferFunc: counts }, { replace: true });
+    await vi.waitFor(async () => expect(await answerOf(server.http)).toBe(400));
+    await expect(client.inferSample({ words: ['a', 'b'] })).rejects.toMatchObject({ code: 'INVALID_ARG' });
+    expect((await client.inferSample({ words: ['a', 'b'] }))['y']!.toNested()).toEqual([2]);
+
+    minutes = 2;
+    const sevens = stream(function* () {
+      yield { y: [[7]] };
+    });
+    server.triton.bind({ ...model, config: { decoupled: true }, inferFunc: sevens }, { replace: true });
+    await vi.waitFor(async () => expect(await answerOf(server.http)).toBe(501));
+    await expect(client.streamSample({ x: [1] }).next()).rejects.toMatchObject({ code: 'INVALID_ARG' });
+    const { value } = await client.streamSample({ x: [1] }).next();
+    expect(value!['y']!.toNested()).toEqual([7]);
   });
 });

@@ -181,8 +181,11 @@ describe.each(CLIENT_KINDS)('ServerClient over %s', (kind) => {
 });
 
 describe('the token of a client', () => {
-  it('is refused when it is empty or another than that of the headers', () => {
+  it('is refused when it is empty, cannot be sent, or is another than that of the headers', () => {
     expect(() => new ServerClient('localhost', { accessToken: '' })).toThrow('accessToken cannot be empty');
+    expect(() => new ServerClient('localhost', { accessToken: 'of a file\n' })).toThrow(
+      'accessToken has characters that headers cannot have, such as the end of a line',
+    );
     const headers = { 'Triton-Access-Token': 'b' };
     expect(() => new ServerClient('localhost', { accessToken: 'a', headers })).toThrow(
       "accessToken and header 'triton-access-token' differ, expected one of them",

@@ -167,6 +167,7 @@ describe.runIf(MLSERVER_ENVIRONMENT !== undefined)('MLServer', () => {
       const form = { binaryData: protocol === 'grpc' };
       await using declared = new ModelClient(mlserver[protocol]!, addSub(ADD_SUB), form);
       expect(nested(await declared.inferBatch({ a: A, b: B }))).toEqual(SUMS);
+      for await (const streamed of declared.streamBatch({ a: A, b: B })) expect(nested(streamed)).toEqual(SUMS);
       await using server = new ServerClient(mlserver[protocol]!);
       expect([await server.isLive(), await server.isReady(), await server.isModelReady(ADD_SUB)]).toEqual([
         true,

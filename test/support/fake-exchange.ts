@@ -39,6 +39,7 @@ export class FakeExchange implements HttpExchange {
   ended = false;
   aborted = false;
   commonHeaders: HttpHeaders = [];
+  refusalText: HttpExchange['refusalText'];
   reusable: ArrayBuffer | undefined;
   status = 0;
   headers: HttpHeaders = [];

@@ -91,6 +91,8 @@ async function load(
   if (flags.rows > 1 && !isBatch) {
     throw new TritonError('INVALID_ARG', `--rows is for models that batch, and '${model.name}' does not`);
   }
+  if (isBatch && flags.rows > model.maxBatchSize)
+    throw invalidArg(`--rows must be at most ${model.maxBatchSize} for model '${model.name}', got ${flags.rows}`);
   const made = needed.map((spec) => [spec.name, sampleTensor(spec, isBatch ? rows : undefined)] as const);
   const repeated = Object.entries(given).map(([name, value]) => [name, isBatch ? times(value, rows) : value] as const);
   const inputs = Object.fromEntries([...made, ...repeated]);

@@ -1,6 +1,6 @@
 // The figures of a load, for a person and as JSON.
 
-import type { Style } from '../style.js';
+import { inOneLine, type Style } from '../style.js';
 import type { LatencyHistogram } from './latency-histogram.js';
 import type { LoadFigures } from './run-load.js';
 
@@ -31,7 +31,7 @@ export function showFigures(load: MeasuredLoad, style: Style): string {
     ...(rows > 1 ? [row('rows', rate(requests * rows))] : []),
     ...(answers !== requests ? [row('answers', `${grouped(answers)}, ${rate(answers)}`)] : []),
     ...(failed > 0 ? [row('failed', style('red', grouped(failed)))] : []),
-    ...Array.from(failures, ([message, count]) => row('', style('red', `${grouped(count)} × ${message}`))),
+    ...Array.from(failures, ([message, count]) => row('', style('red', `${grouped(count)} × ${inOneLine(message)}`))),
   ];
   if (requests === 0) return `${lines.join('\n')}\n`;
   lines.push(row('latency', percentilesText(latency)));

@@ -1,6 +1,6 @@
 // What `tstriton check` has found, and how a person reads it.
 
-import type { Style } from '../style.js';
+import { inOneLine, type Style } from '../style.js';
 
 export interface Finding {
   readonly name: string;
@@ -20,7 +20,7 @@ const COLOURS = { ok: 'green', told: 'dim', warning: 'yellow', failed: 'red' } a
 export function showSection({ title, findings }: Section, style: Style): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
   const lines = findings.map(({ name, status, text }) => {
-    return `  ${style(COLOURS[status], MARKS[status])} ${name.padEnd(width)}  ${text.replaceAll('\n', ' ')}`;
+    return `  ${style(COLOURS[status], MARKS[status])} ${inOneLine(name).padEnd(width)}  ${inOneLine(text)}`;
   });
   return `${style('bold', title)}\n${lines.join('\n')}\n`;
 }

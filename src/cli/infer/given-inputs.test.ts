@@ -25,6 +25,8 @@ const spec = (name: string, dtype: Dtype = 'int32', shape: readonly number[] = [
 });
 const SPECS = [spec('x'), spec('id', 'int64', [1]), spec('text', 'bytes', [1])];
 
+const TENSOR = '{"name":"x","datatype":"INT32","shape":[1],"data":[1]}';
+
 describe('inputs in JSON', () => {
   it('are values by name, one of which may be called inputs', () => {
     const text = '{"inputs": [1, 2], "id": 9007199254740993}';
@@ -32,6 +34,7 @@ describe('inputs in JSON', () => {
       inputs: { inputs: [1, 2], id: 9007199254740993n },
       hasBatchAxis: false,
       parameters: {},
+      options: {},
     });
   });
 
@@ -40,6 +43,12 @@ describe('inputs in JSON', () => {
     const { inputs, hasBatchAxis, parameters } = inputsFromJson(Buffer.from(text), 'it');
     expect([hasBatchAxis, parameters]).toEqual([true, { k: 1 }]);
     expect(inputs['x']).toMatchObject({ dtype: 'int32', shape: [2, 1], data: Int32Array.of(1, 2) });
+  });
+
+  it('have an id and outputs beside them, as requests over HTTP do', () => {
+    const outputs = '[{"name":"y","parameters":{"binary_data":true}},{"name":"z"}]';
+    const { options } = inputsFromJson(Buffer.from(`{"id":"7","inputs":[${TENSOR}],"outputs":${outputs}}`), 'it');
+    expect(options).toEqual({ requestId: '7', outputs: ['y', 'z'] });
   });
 
   it.each([
@@ -52,6 +61,14 @@ describe('inputs in JSON', () => {
     ['{"inputs":[{"name":"x","datatype":"FP32","shape":[2]}]}', 'data of inputs[0] of it must be a list'],
     ['{"inputs":[{"name":"x","datatype":"INT8","shape":[1],"data":[300]}]}', 'inputs[0] of it: '],
     ['{"inputs":[{"name":"x","datatype":"INT8","shape":[2],"data":[3]}]}', 'inputs[0] of it: '],
+    [`{"inputs":[${TENSOR},${TENSOR}]}`, "input of it 'x' is given twice, expected once"],
+    [`{"id":7,"inputs":[${TENSOR}]}`, 'id of it must be a text, got number'],
+    [`{"outputs":"y","inputs":[${TENSOR}]}`, 'outputs of it must be a list, got string'],
+    [`{"outputs":["y"],"inputs":[${TENSOR}]}`, 'outputs[0] of it needs a name'],
+    [
+      `{"outputs":[{"name":"y","parameters":{"classification":2}}],"inputs":[${TENSOR}]}`,
+      'outputs[0] of it asks for a classification',
+    ],
   ])('are refused where they are wrong: %s', (text, message) => {
     expect(() => inputsFromJson(Buffer.from(text), 'it')).toThrow(message);
   });
@@ -84,6 +101,10 @@ describe('inputs one by one', () => {
     ['x=@/none', '--input x: ENOENT'],
   ])('are refused where they are wrong: %s', (argument, message) => {
     expect(() => inputsFromArguments([argument], SPECS)).toThrow(message);
+  });
+
+  it('are refused where one comes twice', () => {
+    expect(() => inputsFromArguments(['x=1', 'id=1', 'x=2'], SPECS)).toThrow("input 'x' is given twice, expected once");
   });
 
   it('are arrays of numpy in the dtype of the input', () => {

@@ -3,6 +3,7 @@
 
 import { readFileSync } from 'node:fs';
 
+import type { InferOptions } from '../../client/infer-options.js';
 import type { AnyInputValue } from '../../client/tensors/input-values.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
@@ -10,6 +11,7 @@ import { nearest } from '../../checks/nearest.js';
 import { DATATYPE_BYTE_SIZE, type Dtype, DTYPES, dtypeOf, isDatatype } from '../../tensor/dtype.js';
 import { decodeRaw } from '../../tensor/raw.js';
 import { Tensor } from '../../tensor/tensor.js';
+import { recordOf } from '../arguments.js';
 import { isRecord, readJson, type Plain, type PlainRecord } from './exact-json.js';
 import { readNpy } from '../../tensor/read-npy.js';
 
@@ -18,6 +20,8 @@ export interface GivenInputs {
   /** Whether shapes have the batch axis: the protocol's own form has it. */
   readonly hasBatchAxis: boolean;
   readonly parameters: PlainRecord;
+  /** What the protocol's own form says beside them. */
+  readonly options: Pick<InferOptions, 'requestId' | 'outputs'>;
 }
 
 /** `name=value` and `name=@file`, as they were given. */
@@ -27,18 +31,34 @@ export type InputArguments = readonly string[];
 export function inputsFromJson(bytes: Uint8Array, what: string): GivenInputs {
   const given = readJson(bytes, what);
   if (!isRecord(given)) throw invalidArg(`${what} must be an object with the inputs by name, got ${kindOf(given)}`);
-  const { inputs, parameters = {} } = given;
+  const { inputs, parameters = {}, id, outputs } = given;
   if (!isProtocolForm(inputs)) {
-    return { inputs: given as Readonly<Record<string, AnyInputValue>>, hasBatchAxis: false, parameters: {} };
+    return { inputs: given as GivenInputs['inputs'], hasBatchAxis: false, parameters: {}, options: {} };
   }
   if (!isRecord(parameters)) throw invalidArg(`parameters of ${what} must be an object, got ${kindOf(parameters)}`);
+  if (id !== undefined && typeof id !== 'string') throw invalidArg(`id of ${what} must be a text, got ${kindOf(id)}`);
   const tensors = inputs.map((input, index) => tensorOf(input, `inputs[${index}] of ${what}`));
-  return { inputs: Object.fromEntries(tensors), hasBatchAxis: true, parameters };
+  const options = {
+    ...(id !== undefined && { requestId: id }),
+    ...(outputs !== undefined && { outputs: outputNames(outputs, what) }),
+  };
+  return { inputs: recordOf(tensors, `input of ${what}`), hasBatchAxis: true, parameters, options };
 }
 
 /** An input may be called `inputs` as well: only the protocol has objects in it. */
 function isProtocolForm(inputs: Plain | undefined): inputs is readonly PlainRecord[] {
   return Array.isArray(inputs) && inputs.length > 0 && inputs.every(isRecord);
+}
+
+function outputNames(outputs: Plain, what: string): readonly string[] {
+  if (!Array.isArray(outputs)) throw invalidArg(`outputs of ${what} must be a list, got ${kindOf(outputs)}`);
+  return outputs.map((output: Plain, index) => {
+    const { name, parameters } = isRecord(output) ? output : {};
+    if (typeof name !== 'string') throw invalidArg(`outputs[${index}] of ${what} needs a name`);
+    if (isRecord(parameters) && parameters['classification'] !== undefined)
+      throw invalidArg(`outputs[${index}] of ${what} asks for a classification, which this command does not`);
+    return name;
+  });
 }
 
 function tensorOf({ name, datatype, shape, data }: PlainRecord, what: string): readonly [string, Tensor] {
@@ -61,7 +81,7 @@ export function inputsFromArguments(
   given: InputArguments,
   specs: readonly CompleteTensorSpec[],
 ): Readonly<Record<string, AnyInputValue>> {
-  return Object.fromEntries(
+  return recordOf(
     given.map((argument) => {
       const at = argument.indexOf('=');
       if (at <= 0) throw invalidArg(`--input ${argument} must be name=value or name=@file`);
@@ -71,6 +91,7 @@ export function inputsFromArguments(
       const text = argument.slice(at + 1);
       return [name, text.startsWith('@') ? valueOfFile(text.slice(1), spec) : valueOfText(text, spec)] as const;
     }),
+    'input',
   );
 }
 

@@ -4,6 +4,7 @@ import type { InferOptions } from '../../client/infer-options.js';
 import { invalidArg, TritonError } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { Tensor } from '../../tensor/tensor.js';
+import { recordOf } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
 import { untilInterrupted } from '../interrupted.js';
 import { styleFor } from '../style.js';
@@ -48,14 +49,15 @@ async function ask(
   flags: InferFlags,
   show: (outputs: Readonly<Record<string, Tensor>>) => void,
 ): Promise<void> {
-  const strange = flags.outputs?.find((name) => !model.outputs.some((output) => output.name === name));
+  const { requestId = given.options.requestId, outputs = given.options.outputs } = flags;
+  const strange = outputs?.find((name) => !model.outputs.some((output) => output.name === name));
   if (strange !== undefined) throw unknownTensor('output', strange, model.outputs);
   const inputs = { ...given.inputs, ...inputsFromArguments(flags.input ?? [], model.inputs) };
   const isBatch = model.maxBatchSize > 0 && (flags.batch === true || given.hasBatchAxis);
   const options: InferOptions = {
     parameters: { ...given.parameters, ...parametersOf(flags.parameter ?? []) } as Parameters,
-    ...(flags.requestId !== undefined && { requestId: flags.requestId }),
-    ...(flags.outputs !== undefined && { outputs: flags.outputs }),
+    ...(requestId !== undefined && { requestId }),
+    ...(outputs !== undefined && { outputs }),
   };
   if (!model.decoupled) {
     show(await (isBatch ? client.inferBatch(inputs, options) : client.inferSample(inputs, options)));
@@ -78,7 +80,7 @@ function inWordsOfTheCommand(error: unknown): unknown {
   return said === message ? error : new TritonError(code, said, { cause: error });
 }
 
-const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {} };
+const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {}, options: {} };
 
 async function readData({ data, input }: InferFlags, io: CliIo): Promise<GivenInputs> {
   if (data === undefined && input !== undefined) return NOTHING;
@@ -94,13 +96,14 @@ async function readData({ data, input }: InferFlags, io: CliIo): Promise<GivenIn
 
 /** A value is JSON where it is, and else a text. Throws INVALID_ARG. */
 function parametersOf(given: readonly string[]): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
+  return recordOf(
     given.map((argument) => {
       const at = argument.indexOf('=');
       if (at <= 0) throw invalidArg(`--parameter ${argument} must be name=value`);
       const text = argument.slice(at + 1);
       const isJson = /^(true|false|-?\d+(\.\d+)?([eE][-+]?\d+)?|".*")$/.test(text);
-      return [argument.slice(0, at), isJson ? readJson(Buffer.from(text), `--parameter ${argument}`) : text];
+      return [argument.slice(0, at), isJson ? readJson(Buffer.from(text), `--parameter ${argument}`) : text] as const;
     }),
+    'parameter',
   );
 }

@@ -6,7 +6,7 @@ import { nest, type Nested } from '../../tensor/nested.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { formatShape } from '../../tensor/shape.js';
 import type { Tensor } from '../../tensor/tensor.js';
-import type { Style } from '../style.js';
+import { inOneLine, type Style } from '../style.js';
 import { writeJson } from './exact-json.js';
 
 export const FORMATS = ['pretty', 'json', 'raw'] as const;
@@ -61,7 +61,7 @@ function textsOf(name: string, tensor: Tensor): readonly string[] {
 
 function showTensor(name: string, tensor: Tensor<Dtype>, style: Style): string {
   const { datatype, kind } = DTYPES[tensor.dtype];
-  const head = `${style('bold', name)}  ${style('dim', `${datatype} ${formatShape(tensor.shape)}`)}`;
+  const head = `${style('bold', inOneLine(name))}  ${style('dim', `${datatype} ${formatShape(tensor.shape)}`)}`;
   const { length } = tensor.data;
   if (length <= MOST_SHOWN) return `${head}\n${indented(rows(showable(tensor)))}`;
   if (kind === 'bytes') return `${head}\n  ${length} texts`;

@@ -3,7 +3,7 @@
 import type { TritonConfig } from '../../config/generated/triton-config.js';
 import { flagOf } from '../../config/flags.js';
 import { readEnvironment } from '../../config/read-environment.js';
-import { invalidArg } from '../../errors.js';
+import { invalidArg, TritonError } from '../../errors.js';
 import { unlessInterrupted } from '../../lifecycle/interrupted-load.js';
 import { checkTls } from '../../client/check-tls.js';
 import type { ClientTlsOptions } from '../../client/client-options.js';
@@ -48,12 +48,22 @@ export async function serveRemote(files: readonly string[], flags: ServeFlags, i
     // serve() says why it is not ready.
     await Promise.all([serving, told.catch(() => undefined)]);
   } catch (error) {
-    if (error !== stop.signal.reason) throw error;
+    if (error !== stop.signal.reason) throw inWordsOfTheCommand(error);
     say('stopped while a file was imported');
   } finally {
     process.off('SIGINT', onSignal);
     process.off('SIGTERM', onSignal);
   }
+}
+
+/** The client's errors name its options. This command has flags instead. */
+function inWordsOfTheCommand(error: unknown): unknown {
+  const { code, message } = TritonError.from(error);
+  const said = message
+    .replace(/ in tls\.ca$/, ' to --remote-ca')
+    .replace(/ in tls\.cert\?$/, ' of --remote-cert?')
+    .replace(/ options\.tls\(\)\S*: /, ' --remote-ca, --remote-cert and --remote-key: ');
+  return said === message ? error : new TritonError(code, said, { cause: error });
 }
 
 /** Throws INVALID_ARG for what a server has and a process that binds models to one has not. */

@@ -5,9 +5,10 @@ import type { HeaderList } from '../../http2/header-list.js';
 import type { Http2Error } from '../../http2/http2-error.js';
 import { CODE_OF_STATUS, decodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 import type { Call } from '../call.js';
-import { connectionError, notTheProtocol } from '../connection-error.js';
+import { connectionError, lostInSilence, notTheProtocol } from '../connection-error.js';
 import { codeOfHttpStatus, refusal } from '../refusal.js';
 import { adviceOfHttpStatus, adviceOfRefusal, withRetryAdvice, type RetryAdvice } from '../retry-advice.js';
+import type { Http2Connection } from './http2-connection.js';
 
 /** Also with a parameter or the form of the messages, but not gRPC-Web. */
 const CONTENT_TYPE = /^application\/grpc(?![-\w])/i;
@@ -75,15 +76,16 @@ export interface LostAnswer {
   readonly address: string;
   /** Undefined if the stream ended before the head came. */
   readonly head: HeaderList | undefined;
-  readonly connection: { readonly hasFailed: boolean; readonly wasConnected: boolean };
+  readonly connection: Pick<Http2Connection, 'hasFailed' | 'wasConnected' | 'isSilent'>;
 }
 
 /** The error of a stream that ended without a status. */
 export function lostError(error: Http2Error | undefined, { address, head, connection }: LostAnswer): TritonError {
-  const { hasFailed, wasConnected } = connection;
+  const { hasFailed, wasConnected, isSilent } = connection;
   if (error === undefined) return connectionError(new Error('the answer ends without a status'), address);
   if (error.code === 'CONNECTION_LOST') {
-    return connectionError(error.cause ?? new Error('connection lost'), address, wasConnected);
+    const lost = isSilent ? lostInSilence(error.cause) : error.cause;
+    return connectionError(lost ?? new Error('connection lost'), address, wasConnected);
   }
   if (error.code === 'CANCEL' && !hasFailed)
     return new TritonError('CANCELLED', `the call was cancelled by ${address}`);

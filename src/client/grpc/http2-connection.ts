@@ -46,6 +46,7 @@ export class Http2Connection implements ConnectionListener {
   readonly closed: Promise<void>;
   readonly #connection: SocketConnection;
   readonly #origin: readonly string[];
+  readonly #givesCertificate: boolean;
   /** By path. */
   readonly #callHeaders = new Map<string, HeaderTemplate>();
   /** In order. */
@@ -63,6 +64,7 @@ export class Http2Connection implements ConnectionListener {
       ':authority',
       `${isIPv6(host) ? `[${host}]` : host}:${port}`,
     ];
+    this.#givesCertificate = tls.cert !== undefined;
     client ??= new Http2Client();
     this.#connection = client.connect({
       host,
@@ -97,6 +99,11 @@ export class Http2Connection implements ConnectionListener {
   /** Whether the connection was ever established: then a part of a call may have reached the server. */
   get wasConnected(): boolean {
     return this.#whenConnected === undefined;
+  }
+
+  /** Whether it was established with a certificate of the client, and nothing has come since. */
+  get isSilent(): boolean {
+    return this.#givesCertificate && this.wasConnected && this.receivedBytes === 0;
   }
 
   /** Calls back when the connection is there, at once if it is. */

@@ -1,7 +1,10 @@
 import { create, type MessageInitShape, toBinary } from '@bufbuild/protobuf';
 import { expect, it } from 'vitest';
 
-import { ModelStreamInferResponseSchema } from '../../../test/support/generated/grpc_service_pb.js';
+import {
+  ModelInferResponseSchema,
+  ModelStreamInferResponseSchema,
+} from '../../../test/support/generated/grpc_service_pb.js';
 import { TritonTimeoutError } from '../client-errors.js';
 import { readOnlyAnswer, readStreamAnswer } from './stream-answer.js';
 
@@ -39,4 +42,15 @@ it('an error on a stream is the timeout that it would be for a call', () => {
 it('a message that only ends the answers is none', () => {
   const parameters = { triton_final_response: { parameterChoice: { case: 'boolParam' as const, value: true } } };
   expect(readOnlyAnswer(encode({ inferResponse: { parameters } }), true)).toBeUndefined();
+});
+
+it('MLServer streams responses without the message around them', () => {
+  const output = { name: 'y', datatype: 'FP32', shape: [1n] };
+  const response = { modelName: 'add', id: 'a', outputs: [output], rawOutputContents: [new Uint8Array(4)] };
+  const bytes = toBinary(ModelInferResponseSchema, create(ModelInferResponseSchema, response));
+  expect(readOnlyAnswer(bytes, true)).toMatchObject({
+    modelName: 'add',
+    id: 'a',
+    outputs: [{ name: 'y', shape: [1] }],
+  });
 });

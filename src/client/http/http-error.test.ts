@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { TritonError } from '../../errors.js';
 import { TritonTimeoutError } from '../client-errors.js';
@@ -57,6 +58,15 @@ describe('httpError', () => {
     expect(httpError(answer, 'http://h:8000').message).toBe(
       'http://h:8000 answered with HTTP status 308, a redirect to https://h/v2, which is not followed',
     );
+  });
+
+  it('does not show the bytes of a body in an encoding that the client did not ask for', () => {
+    const body = gzipSync('{"error":"text"}');
+    expect(httpError({ status: 502, headers: { 'content-encoding': 'gzip' }, body }, 'http://h:8000')).toMatchObject({
+      code: 'UNAVAILABLE',
+      message:
+        'http://h:8000 answered with HTTP status 502 in the content encoding gzip, which the client did not ask for',
+    });
   });
 
   it('does not repeat a long text in full', () => {

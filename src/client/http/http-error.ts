@@ -11,14 +11,21 @@ const LONGEST_TEXT = 1024;
 
 export interface FailedAnswer {
   readonly status: number;
-  readonly headers: Pick<AnswerHeaders, 'location' | 'retry-after'>;
+  readonly headers: Pick<AnswerHeaders, 'content-encoding' | 'location' | 'retry-after'>;
   readonly body: Buffer;
 }
 
-/** For any answer but 200. */
+/** The client asks for no compressed answer, and reads none. Some gateways compress all the same. */
+export function codingOf({ 'content-encoding': coding }: Pick<AnswerHeaders, 'content-encoding'>): string | undefined {
+  return coding === 'identity' ? undefined : coding?.slice(0, LONGEST_TEXT);
+}
+
+/** For any answer but 200, and for one of 200 in a content encoding. */
 export function httpError(answer: FailedAnswer, address: string): TritonError {
   const { status, headers, body } = answer;
-  const message = serverMessage(body) ?? `${address} answered with HTTP status ${status}${detail(answer)}`;
+  const message =
+    (codingOf(headers) === undefined ? serverMessage(body) : undefined) ??
+    `${address} answered with HTTP status ${status}${detail(answer)}`;
   const error = refusal(codeOfHttpStatus(status), message, status);
   return withRetryAdvice(error, adviceOfHttpStatus(status, message, headers['retry-after']));
 }
@@ -35,10 +42,13 @@ function serverMessage(body: Buffer): string | undefined {
 }
 
 // A proxy may send anything.
-function detail({ status, headers: { location }, body }: FailedAnswer): string {
+function detail({ status, headers, body }: FailedAnswer): string {
+  const { location } = headers;
   // To follow it would send the token to another server.
   if (location !== undefined && status >= 300 && status < 400)
     return `, a redirect to ${location.slice(0, LONGEST_TEXT)}, which is not followed`;
+  const coding = codingOf(headers);
+  if (coding !== undefined) return ` in the content encoding ${coding}, which the client did not ask for`;
   const text = body.toString('utf8', 0, LONGEST_TEXT).trim();
   return text === '' ? '' : `: ${text}`;
 }

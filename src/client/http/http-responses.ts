@@ -1,6 +1,7 @@
 // The responses to one request over HTTP, as server-sent events. They are read from the socket only as the reader takes them, so the
 // server waits for a slow reader.
 
+import { lowerCase } from '../../ascii.js';
 import { TritonError } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
 import { decodeGenerateEvent } from '../../protocol/http/decode-generate-event.js';
@@ -8,7 +9,7 @@ import { EventReader } from '../../protocol/http/event-reader.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import type { Call } from '../call.js';
 import { tooLargeError } from '../connection-error.js';
-import { httpError } from './http-error.js';
+import { codingOf, httpError } from './http-error.js';
 import { CLOSED_EARLY, type HttpWire, type PartedResponse } from './http-wire.js';
 import type { ResponseStream } from '../transport.js';
 
@@ -102,9 +103,11 @@ export class HttpResponses implements ResponseStream {
     const parts = response.parts();
     const { status, headers } = response;
     const contentType = headers['content-type'];
-    const isStream = contentType?.startsWith(EVENT_STREAM) === true;
-    if (status === 200 && isStream) return parts;
+    const isStream = contentType !== undefined && lowerCase(contentType).startsWith(EVENT_STREAM);
     const { address, maxResponseBytes } = this.#wire;
+    if (status === 200 && codingOf(headers) !== undefined)
+      throw httpError({ status, headers, body: Buffer.alloc(0) }, address);
+    if (status === 200 && isStream) return parts;
     const all: Buffer[] = [];
     let length = 0;
     for (;;) {

@@ -2,6 +2,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer as createHttpsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { Worker } from 'node:worker_threads';
+import { gzipSync } from 'node:zlib';
 import { afterEach, describe, expect, it, vi } from 'vitest';
 import {
   answerInfer,
@@ -173,6 +174,21 @@ describe('ModelClient over HTTP', () => {
     await expect(client.inferSample({ x: X })).resolves.toEqual({});
   });
 
+  it.each([false, true])(
+    'says that the answer is compressed, with a model whose decoupled is %s',
+    async (decoupled) => {
+      await using server = await startHttp((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream', 'content-encoding': 'gzip' });
+        response.end(gzipSync('data: {}\n\n'));
+      });
+      await using client = new ModelClient(server.authority, { ...double, config: { decoupled } });
+      await expect(client.streamSample({ x: X }).next()).rejects.toMatchObject({
+        code: 'UNKNOWN',
+        message: `http://${server.authority} answered with HTTP status 200 in the content encoding gzip, which the client did not ask for`,
+      });
+    },
+  );
+
   it('says where it is redirected to', async () => {
     await using server = await startHttp((_, response) => response.writeHead(301, { location: '/elsewhere' }).end());
     await using client = new ModelClient(server.authority, double);
@@ -341,6 +357,22 @@ describe('ModelClient over HTTP', () => {
     expect(count('TCPSocketWrap')).toBe(0);
     // Those of before may have ended.
     expect(count('Timeout')).toBeLessThanOrEqual(timers);
+  });
+
+  it('says that the server may not trust its certificate', async () => {
+    const [certificate, own, trusted] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
+    const server = createHttpsServer({ ...certificate, ca: trusted.cert, requestCert: true }, (_, response) =>
+      response.end(),
+    );
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const url = `https://localhost:${(server.address() as AddressInfo).port}`;
+    await using client = new ModelClient(url, double, { tls: { ca: certificate.cert, ...own } });
+    await expect(client.inferSample({ x: X })).rejects.toMatchObject({
+      name: 'TritonConnectionError',
+      message: `${url} is not available: connection lost before a word of the server; does it trust the certificate in tls.cert?`,
+    });
+    await new Promise((resolve) => server.close(resolve));
   });
 
   it('trusts the given authority over https, and no stranger without it', async () => {

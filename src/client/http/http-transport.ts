@@ -10,7 +10,7 @@ import { KnownHeaders } from '../../protocol/http/known-headers.js';
 import type { ModelSignature } from '../../protocol/model-signature.js';
 import type { Call } from '../call.js';
 import type { TransportOptions } from '../client-options.js';
-import { httpError } from './http-error.js';
+import { codingOf, httpError } from './http-error.js';
 import { HttpResponses, OneResponse } from './http-responses.js';
 import type { HttpRequest, HttpResponse, HttpWire } from './http-wire.js';
 import { modelPath } from './model-path.js';
@@ -96,7 +96,9 @@ export class HttpTransport implements Transport {
 
   async #exchange(call: Call, request: HttpRequest, also: readonly number[] = []): Promise<HttpResponse> {
     const response = await this.#wire.exchange(request, call);
-    if (response.status !== 200 && !also.includes(response.status)) throw httpError(response, this.#wire.address);
+    const { status, headers } = response;
+    if (status === 200 ? codingOf(headers) !== undefined : !also.includes(status))
+      throw httpError(response, this.#wire.address);
     return response;
   }
 }

@@ -16,6 +16,8 @@ export interface HttpRequest {
 
 /** The headers of an answer that the client reads. */
 export interface AnswerHeaders {
+  /** Over `fetch` always undefined: browsers decode what they receive. */
+  readonly 'content-encoding'?: string | undefined;
   readonly 'content-length'?: string | undefined;
   readonly 'content-type'?: string | undefined;
   readonly location?: string | undefined;

@@ -4,7 +4,7 @@ import type { ClientConnection, Failure, Requester } from '../../http1/client-co
 import type { ResponseHead } from '../../http1/response-head.js';
 import type { TritonError } from '../../errors.js';
 import type { Call } from '../call.js';
-import { connectionError, nodeErrorCode, notTheProtocol, tooLargeError } from '../connection-error.js';
+import { connectionError, isLoss, lostInSilence, notTheProtocol, tooLargeError } from '../connection-error.js';
 import { HttpBody } from './http-body.js';
 import { CLOSED_EARLY, type AnswerHeaders, type HttpResponse, type PartedResponse } from './http-wire.js';
 
@@ -14,6 +14,8 @@ export interface Sent {
   readonly call: Call;
   readonly address: string;
   readonly maxResponseBytes: number;
+  /** Whether the client gave the server a certificate of its own. */
+  readonly givesCertificate: boolean;
 }
 
 export interface Outcome<T> {
@@ -30,8 +32,6 @@ export class StaleConnection extends Error {
     this.error = error;
   }
 }
-
-const LOST = new Set(['ECONNRESET', 'EPIPE']);
 
 abstract class HttpExchange<T> implements Requester {
   protected readonly sent: Sent;
@@ -84,15 +84,14 @@ abstract class HttpExchange<T> implements Requester {
   }
 
   #errorOf(failure: Failure): TritonError {
-    const { address, connection } = this.sent;
+    const { address, connection, givesCertificate } = this.sent;
     if (failure.kind === 'fault') return notTheProtocol(new Error(failure.fault.detail), address, 'HTTP');
-    const reason = failure.error ?? (this.#head === undefined ? hangUp() : new Error(CLOSED_EARLY));
-    return connectionError(reason, address, connection.wasConnected);
+    const { isUsed, hasBegun, wasConnected } = connection;
+    const isSilent = givesCertificate && wasConnected && !isUsed && !hasBegun;
+    const lost = isSilent ? lostInSilence(failure.error) : failure.error;
+    const reason = lost ?? (this.#head === undefined ? hangUp() : new Error(CLOSED_EARLY));
+    return connectionError(reason, address, wasConnected);
   }
-}
-
-function isLoss(error: Error | undefined): boolean {
-  return error === undefined || LOST.has(nodeErrorCode(error));
 }
 
 /** Makes the error that the system would have reported. */
@@ -229,6 +228,10 @@ class ReceivedHeaders implements AnswerHeaders {
 
   constructor(head: ResponseHead) {
     this.#head = head;
+  }
+
+  get 'content-encoding'(): string | undefined {
+    return this.#head.header('content-encoding');
   }
 
   get 'content-length'(): string | undefined {

@@ -103,7 +103,8 @@ export class Http1Wire implements HttpWire {
     const { address, maxResponseBytes } = this;
     return new Promise((resolve, reject) => {
       const connection = this.#connections.take();
-      const sent = { connection, call, address, maxResponseBytes };
+      const { givesCertificate } = this.#connections;
+      const sent = { connection, call, address, maxResponseBytes, givesCertificate };
       const fail = (error: unknown) => {
         // A kept connection may be dead without our knowing, and then so are the others.
         if (call.expired && connection.isUsed && !connection.hasBegun) this.#connections.closeIdle();

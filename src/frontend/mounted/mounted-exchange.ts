@@ -38,6 +38,7 @@ export abstract class MountedExchange implements HttpExchange, HeldRequest, Shar
   ended = false;
   aborted = false;
   commonHeaders: HttpHeaders = [];
+  refusalText: HttpExchange['refusalText'];
   /** Nobody uses the memory again: the other server gives no word when it has sent it. */
   reusable: ArrayBuffer | undefined;
   heldBytes = 0;

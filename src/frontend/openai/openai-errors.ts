@@ -26,8 +26,16 @@ interface FieldErrorOptions {
 export function errorMembers(thrown: unknown): object {
   const error = TritonError.from(thrown);
   const [param, code] = error instanceof FieldError ? [error.param, error.apiCode] : [null, null];
-  const type = HTTP_STATUS[error.code] >= 500 ? 'server_error' : 'invalid_request_error';
-  return { error: { message: error.message, type, param, code } };
+  return { error: { message: error.message, type: typeOf(HTTP_STATUS[error.code]), param, code } };
+}
+
+/** The JSON of the refusal of a body. */
+export function refusalText(status: number, message: string): string {
+  return JSON.stringify({ error: { message, type: typeOf(status), param: null, code: null } });
+}
+
+function typeOf(status: number): string {
+  return status >= 500 ? 'server_error' : 'invalid_request_error';
 }
 
 /** `refused`: the request was turned away before it ran, so that the client may send it again. */

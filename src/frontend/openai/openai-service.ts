@@ -17,7 +17,7 @@ import { decodeGeneration, type GenerationEndpoint, type GenerationRequest } fro
 import { decodeEmbeddings, Embeddings } from './embeddings.js';
 import { Generation } from './generation.js';
 import { generationWriter, heldFor } from './generation-writers.js';
-import { answerOpenAiError, answerRefusal, FieldError } from './openai-errors.js';
+import { answerOpenAiError, answerRefusal, FieldError, refusalText } from './openai-errors.js';
 import { resolveOpenAi } from './openai-inference.js';
 import { matchOpenAiRoute, type OpenAiRoute } from './openai-routes.js';
 import { decodeTranscriptions, Transcriptions } from './transcriptions.js';
@@ -59,6 +59,7 @@ export class OpenAiService implements FurtherPaths {
         answerRefusal(exchange, { status: 405, message, code: 'method_not_supported', headers: ['Allow', method] });
     }
     return (exchange) => {
+      exchange.refusalText = refusalText;
       try {
         this.#serve(route, exchange);
       } catch (error) {
@@ -117,10 +118,6 @@ export class OpenAiService implements FurtherPaths {
     const coding = request.header('content-encoding');
     if (coding !== undefined && coding !== 'identity') {
       throw new FieldError('body', `the content encoding '${coding}' is not supported, send the body as it is`);
-    }
-    if ((request.bodyLength ?? 0) > limit) {
-      const message = `the request has ${request.bodyLength} bytes, at most ${limit} are accepted`;
-      throw new TritonError('TOO_LARGE', message);
     }
     const onBody = (body: Buffer) => {
       const decoding = new Stages();

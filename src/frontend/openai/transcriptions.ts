@@ -49,8 +49,11 @@ export function* decodeTranscriptions(body: Buffer, contentType: string | undefi
     const message = `'response_format' must be one of ${FORMATS.join(', ')}, got '${asked.slice(0, 100)}'`;
     throw new FieldError('response_format', message);
   }
-  if (textOf(parts, 'stream') === 'true') {
+  if (!/^(false)?$/i.test(textOf(parts, 'stream') ?? '')) {
     throw new FieldError('stream', 'transcriptions are not streamed: leave out stream, or send false');
+  }
+  if (parts.get('include[]')?.some(({ content }) => content.toString() === 'logprobs') === true) {
+    throw new FieldError('include', "'logprobs' are not supported");
   }
   return { model, file: file.content, format, options: optionsOf(parts) };
 }

@@ -1,4 +1,4 @@
-// Decodes a ModelStreamInferResponse from its protobuf bytes, for clients: a response, or the error of a request.
+// Decodes a message of ModelStreamInfer from its protobuf bytes, for clients: a response, or the error of a request.
 
 import type { ErrorCode } from '../../errors.js';
 import type { ModelInferResponse } from '../../model/exchange.js';
@@ -20,7 +20,7 @@ export interface StreamMessage {
   readonly final: boolean | undefined;
 }
 
-/** Throws INTERNAL when the bytes are not a ModelStreamInferResponse. */
+/** Throws INTERNAL when the bytes are neither a ModelStreamInferResponse nor a ModelInferResponse. */
 export function decodeStreamMessage(bytes: Uint8Array): StreamMessage {
   const { error, response } = readFields(bytes);
   const decoded = decodeInferResponse(response);
@@ -42,6 +42,9 @@ export function onlyEnds({ response, final }: Omit<StreamMessage, 'error'>, deco
   return response.outputs.length === 0 && final === true && (decoupled || response.modelVersion === '');
 }
 
+/** The outputs of a response that is not in a ModelStreamInferResponse: MLServer streams responses as they are. */
+const OUTPUTS = (5 << 3) | LENGTH_DELIMITED;
+
 function readFields(bytes: Uint8Array): { readonly error: string; readonly response: Uint8Array } {
   let error = '';
   let response = bytes.subarray(0, 0);
@@ -54,7 +57,8 @@ function readFields(bytes: Uint8Array): { readonly error: string; readonly respo
         const length = reader.length();
         response = bytes.subarray(reader.position, reader.position + length);
         reader.position += length;
-      } else reader.skip(tag);
+      } else if (tag === OUTPUTS) return { error: '', response: bytes };
+      else reader.skip(tag);
     }
   } finally {
     reader.release();

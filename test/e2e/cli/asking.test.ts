@@ -181,6 +181,9 @@ describe('tstriton infer', () => {
     ['a batch without the flag', ['Double', '-i', 'x=[[1]]'], 'got [1,1]. With --batch, values have the batch axis in front.'],
     ['a file that is not there', ['Double', '-i', 'x=@none.npy'], '--input x: ENOENT'],
     ['data that are no JSON', ['Double', '-d', '{'], '--data is no JSON: '],
+    ['an input that comes twice', ['Double', '-i', 'x=1', '-i', 'x=2'], "input 'x' is given twice, expected once"],
+    ['a parameter that comes twice', ['Double', '-i', 'x=1', '-p', 'a=1', '-p', 'a=2'], "parameter 'a' is given twice, expected once"],
+    ['a header that comes twice', ['Double', '-i', 'x=1', '-H', 'a:1', '-H', 'A:2'], 'The header is given twice, expected once.'],
     ['a format that is none', ['Double', '-f', 'xml'], "argument 'xml' is invalid. Allowed choices are pretty, json, raw."],
     ['no model', [], "missing required argument 'model'"],
   ])('says in one line what is wrong with %s, and ends with 2', async (_, args, message) => {
@@ -188,6 +191,13 @@ describe('tstriton infer', () => {
     expect(asked.stderr).toContain(message);
     expect([asked.code, asked.stdout, asked.stderr.match(/\n/g)?.length]).toEqual([2, '', 1]);
   }); // prettier-ignore
+
+  it('refuses a token that cannot be sent by the name of its variable', async () => {
+    const env = { TSTRITON_ACCESS_TOKEN: 'of a file\n' };
+    const { code, stderr } = await installed.run(['infer', server.grpc, 'Double', '-i', 'x=1'], { env });
+    const reason = 'TSTRITON_ACCESS_TOKEN has characters that headers cannot have, such as the end of a line';
+    expect([code, stderr]).toEqual([2, `tstriton: ${reason}\n`]);
+  });
 
   it('refuses JSON over gRPC by the name of its flag', async () => {
     const { code, stderr } = await infer(server.grpc, 'Double', '-i', 'x=1', '--no-binary');
@@ -281,9 +291,12 @@ describe('tstriton bench', () => {
     expect(stderr).toContain(message);
   });
 
-  it('refuses rows of a model that does not batch', async () => {
-    const { code, stderr } = await installed.run(['bench', server.http, 'Image', '--rows', '2']);
-    expect([code, stderr]).toEqual([2, "tstriton: --rows is for models that batch, and 'Image' does not\n"]);
+  it.each([
+    ['Image', '2', "--rows is for models that batch, and 'Image' does not"],
+    ['Double', '1000000000', "--rows must be at most 4 for model 'Double', got 1000000000"],
+  ])('refuses rows that model %s does not take', async (model, rows, message) => {
+    const { code, stderr } = await installed.run(['bench', server.http, model, '--rows', rows]);
+    expect([code, stderr]).toEqual([2, `tstriton: ${message}\n`]);
   });
 });
 

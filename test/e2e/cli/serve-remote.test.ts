@@ -60,6 +60,26 @@ describe('tstriton serve --remote', () => {
     expect(await binder.ended).toBe(0);
   });
 
+  it('names its own flags where TLS fails', async () => {
+    const [own, theirs, trusted] = [selfSignedCertificate(), selfSignedCertificate(), selfSignedCertificate()];
+    const ca = file('theirs.pem', theirs.cert);
+    await using server = await startServer(() => undefined, {
+      ...REMOTE,
+      grpcUseSslMutual: true,
+      grpcServerCert: ca,
+      grpcServerKey: file('theirs.key', theirs.key),
+      grpcRootCert: file('trusted.pem', trusted.cert),
+    });
+    const remote = ['--remote', server.grpc.replace(/^.*:/, 'grpcs://localhost:'), ...TOKEN];
+    const unknown = serve(MODEL, ...remote);
+    expect(await unknown.ended).toBe(1);
+    expect(unknown.output).toContain('self-signed certificate; to trust it, give it to --remote-ca\n');
+    const files = ['--remote-cert', file('mine.pem', own.cert), '--remote-key', file('mine.key', own.key)];
+    const untrusted = serve(MODEL, ...remote, '--remote-ca', ca, ...files);
+    expect(await untrusted.ended).toBe(1);
+    expect(untrusted.output).toContain('does it trust the certificate of --remote-cert?\n');
+  });
+
   it.each<[string, (pem: Pem) => readonly string[], string]>([
     [
       'a certificate alone',
