@@ -34,8 +34,11 @@ export type ElementOf<D extends Dtype> = DataOf[D][number];
  * new Tensor('float32', Float32Array.of(1, 2, 3, 4), [2, 2])
  */
 export class Tensor<D extends Dtype = AnyDtype> {
+  /** numpy's name, such as `'float32'`. */
   readonly dtype: D;
+  /** The elements in row-major order: a typed array, or a list of strings or of `Uint8Array`s. */
   readonly data: DataOf[D];
+  /** The sizes of the axes; the first one counts rows where there is a batch axis. */
   readonly shape: readonly number[];
   declare readonly [BRAND]: true;
 
