@@ -2,7 +2,7 @@
 // nearest known one, never ignored.
 
 import { invalidArg } from '../errors.js';
-import { tagOf } from '../tensor/tag-of.js';
+import { tagOf, withArticle } from '../tensor/tag-of.js';
 import { Tensor } from '../tensor/tensor.js';
 import { nearest } from './nearest.js';
 
@@ -60,7 +60,7 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value !== 'object') return typeof value;
   const tag = tagOf(value);
-  return tag === 'Object' ? 'an object' : `a ${tag}`;
+  return tag === 'Object' ? 'an object' : withArticle(tag);
 }
 
 /** Describes the kind of a value: `a record`, `a list`, `a Float64Array`, `a Classifier`. */
@@ -70,7 +70,7 @@ export function describeValue(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`;
   if (Tensor.is(value)) return 'a Tensor';
   const tag = tagOf(value);
-  return `a ${tag === 'Object' ? (classOf(value) ?? 'record') : tag}`;
+  return withArticle(tag === 'Object' ? (classOf(value) ?? 'record') : tag);
 }
 
 /** The name of an object's class; undefined for an object made by a literal. */

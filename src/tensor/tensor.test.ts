@@ -68,7 +68,7 @@ describe('the constructor', () => {
     ['bool', [true], 'unexpected data for a bool tensor. Expected Uint8Array, got Array'],
     ['bytes', Uint8Array.of(1), 'unexpected data for a bytes tensor. Expected Uint8Array[], got Uint8Array'],
     ['string', 'a', 'unexpected data for a string tensor. Expected string[], got String'],
-    ['int64', Int32Array.of(1), 'unexpected data for a int64 tensor. Expected BigInt64Array, got Int32Array'],
+    ['int64', Int32Array.of(1), 'unexpected data for an int64 tensor. Expected BigInt64Array, got Int32Array'],
   ])('refuses dtype %s with %o', (dtype, data, message) => {
     expect(() => new Tensor(dtype as 'float32', data as Float32Array, [1])).toThrow(
       expect.objectContaining({ code: 'INVALID_ARG', message: expect.stringContaining(message) }),

@@ -18,7 +18,7 @@ import { HALVES } from './float16.js';
 import { BRAND, type ForeignDtype, type ForeignTensor, partsOfForeign } from './foreign-tensor.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
-import { tagOf } from './tag-of.js';
+import { tagOf, withArticle } from './tag-of.js';
 
 /** One element of a tensor's data. */
 export type ElementOf<D extends Dtype> = DataOf[D][number];
@@ -241,7 +241,7 @@ function unknownDtype(dtype: unknown): TritonError {
 function unfitData(dtype: Dtype, data: unknown): TritonError {
   if (!Object.hasOwn(DTYPES, dtype)) return unknownDtype(dtype);
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
-  return misuse(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${tagOf(data)}`);
+  return misuse(`unexpected data for ${withArticle(dtype)} tensor. Expected ${expected}, got ${tagOf(data)}`);
 }
 
 /** Number of elements, or NaN for an invalid dimension. */

@@ -10,7 +10,7 @@ import type { ModelSignature } from '../../protocol/model-signature.js';
 import { formatShape, matchesShape } from '../../tensor/shape.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { type Dtype, DTYPES, isBytesDtype } from '../../tensor/dtype.js';
-import { tagOf } from '../../tensor/tag-of.js';
+import { tagOf, withArticle } from '../../tensor/tag-of.js';
 import { Tensor } from '../../tensor/tensor.js';
 import { isSingleValue, toTensor } from './to-tensor.js';
 
@@ -115,7 +115,7 @@ function encodeInput(value: unknown, { spec, model, kind, verb }: Wanted): Infer
   }
   const tensor: Tensor<Dtype> = toTensor(value, spec.dtype, expected, what);
   if (DTYPES[tensor.dtype].datatype !== spec.datatype) {
-    throw new TritonError('INVALID_ARG', `${what} is a ${tensor.dtype} tensor, expected ${spec.dtype}`);
+    throw new TritonError('INVALID_ARG', `${what} is ${withArticle(tensor.dtype)} tensor, expected ${spec.dtype}`);
   }
   if (!matchesShape(expected, tensor.shape)) {
     throw new TritonError(
