@@ -18,9 +18,9 @@ export function checkMembers(value: unknown, known: readonly string[], what: str
 }
 
 /** Refuses objects whose options are not members, such as a Map: they would be ignored. */
-export function expectObject(value: unknown, what: string): asserts value is object {
+export function expectObject(value: unknown, what: string, expected = 'an object'): asserts value is object {
   if (typeof value === 'object' && value !== null && ['Object', 'Module'].includes(tagOf(value))) return;
-  throw invalidArg(`${what} must be an object, got ${kindOf(value)}`);
+  throw invalidArg(`${what} must be ${expected}, got ${kindOf(value)}`);
 }
 
 /** Returns the value when it is an integer in the range, both ends included. */

@@ -183,8 +183,12 @@ describe('completeModelConfig', () => {
       { config: { batching: false, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } } },
       "config.batcher of model 'Linear' needs batching: without a batch axis each request runs alone, got batcher.defaultQueuePolicy with batching: false",
     ],
-    ['no inputs', { inputs: undefined }, "inputs of model 'Linear' must be an object, got undefined"],
-    ['no outputs', { outputs: undefined }, "outputs of model 'Linear' must be an object, got undefined"],
+    ['no inputs', { inputs: undefined }, "inputs of model 'Linear' must be a record by name or a list, got undefined"],
+    [
+      'no outputs',
+      { outputs: undefined },
+      "outputs of model 'Linear' must be a record by name or a list, got undefined",
+    ],
     [
       'an input declared twice',
       {
