@@ -352,6 +352,9 @@ describe('slice', () => {
 
   it('needs rows', () => {
     expect(() => counting().slice(0)).toThrow(invalid('a tensor of shape [] has no rows'));
+    expect(() => counting(3).slice(undefined as never)).toThrow(
+      invalid('slice starts at the number of a row, got undefined'),
+    );
   });
 });
 
@@ -381,6 +384,7 @@ describe('split', () => {
     [[], 'cannot split 3 rows into pieces of  = 0 rows'],
     [[-1, 4], 'cannot split 3 rows into pieces of -1 + 4 = 3 rows'],
     [[1.5, 1.5], 'cannot split 3 rows into pieces of 1.5 + 1.5 = 3 rows'],
+    [' ' as never, 'a tensor splits into a list of row counts, got String; strings() gives its texts'],
   ])('refuses %j for three rows', (rowCounts, message) => {
     expect(() => counting(3).split(rowCounts)).toThrow(invalid(message));
   });

@@ -153,6 +153,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
    * with typed arrays.
    */
   slice(start: number, end: number = this.rowCount): Tensor<D> {
+    if (!Number.isInteger(start)) throw misuse(`slice starts at the number of a row, got ${String(start)}`);
     const last = Math.min(Math.max(end, 0), this.rowCount);
     const first = Math.min(Math.max(start, 0), last);
     const size = elementCount(this.shape.slice(1));
@@ -161,6 +162,9 @@ export class Tensor<D extends Dtype = AnyDtype> {
 
   /** Cuts the first axis into consecutive pieces of the given numbers of rows, which must add up. */
   split(rowCounts: readonly number[]): Tensor<D>[] {
+    // Texts have a `split` too, and who takes a tensor for its text calls this one.
+    if (!Array.isArray(rowCounts))
+      throw misuse(`a tensor splits into a list of row counts, got ${tagOf(rowCounts)}; strings() gives its texts`);
     const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
     if (total !== this.rowCount || rowCounts.some((rows) => !Number.isInteger(rows) || rows < 0)) {
       throw misuse(`cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
