@@ -58,6 +58,8 @@ async function tellOrStop(): Promise<void> {
     await triton.ready();
     await tell();
   } catch (error) {
+    // The server ends or did not start, which takes away what the clients ask: `serve()` tells of that.
+    if (!triton.isReady) return;
     await triton.stop();
     throw error;
   }

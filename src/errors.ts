@@ -17,6 +17,7 @@ export const HTTP_STATUS = {
   TOO_LARGE: 413,
 } as const;
 
+/** `docs/errors.md` says what each means, and when to ask again. */
 export type ErrorCode = keyof typeof HTTP_STATUS;
 
 export const ERROR_CODES = Object.keys(HTTP_STATUS) as readonly ErrorCode[];
@@ -36,6 +37,7 @@ export interface TritonErrorOptions {
  * throw new TritonError('INVALID_ARG', `temperature must be positive, got ${temperature}`);
  */
 export class TritonError extends Error {
+  /** What kind of failure it is, over both protocols: see `docs/errors.md`. */
   readonly code: ErrorCode;
   /** The HTTP status of the code, whatever carried the error. The error of an answer over HTTP has the answer's own. */
   readonly status: number;

@@ -76,8 +76,9 @@ export class Triton {
     const Method extends string = string,
     Loose = never,
   >(model: BoundModel<I, O, Decoupled, Method, Loose>, options: BindOptions = {}): this {
+    const binding = this.#binding(model as never);
     checkMembers(options, ['replace'], 'the second argument of bind');
-    this.#bindings.add(this.#binding(model as never), options);
+    this.#bindings.add(binding, options);
     return this;
   }
 

@@ -2,7 +2,7 @@
 // nearest known one, never ignored.
 
 import { invalidArg } from '../errors.js';
-import { tagOf } from '../tensor/tag-of.js';
+import { tagOf, withArticle } from '../tensor/tag-of.js';
 import { Tensor } from '../tensor/tensor.js';
 import { nearest } from './nearest.js';
 
@@ -18,9 +18,9 @@ export function checkMembers(value: unknown, known: readonly string[], what: str
 }
 
 /** Refuses objects whose options are not members, such as a Map: they would be ignored. */
-export function expectObject(value: unknown, what: string): asserts value is object {
+export function expectObject(value: unknown, what: string, expected = 'an object'): asserts value is object {
   if (typeof value === 'object' && value !== null && ['Object', 'Module'].includes(tagOf(value))) return;
-  throw invalidArg(`${what} must be an object, got ${kindOf(value)}`);
+  throw invalidArg(`${what} must be ${expected}, got ${kindOf(value)}`);
 }
 
 /** Returns the value when it is an integer in the range, both ends included. */
@@ -60,7 +60,7 @@ function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'a list';
   if (typeof value !== 'object') return typeof value;
   const tag = tagOf(value);
-  return tag === 'Object' ? 'an object' : `a ${tag}`;
+  return tag === 'Object' ? 'an object' : withArticle(tag);
 }
 
 /** Describes the kind of a value: `a record`, `a list`, `a Float64Array`, `a Classifier`. */
@@ -70,7 +70,7 @@ export function describeValue(value: unknown): string {
   if (typeof value !== 'object') return `a ${typeof value}`;
   if (Tensor.is(value)) return 'a Tensor';
   const tag = tagOf(value);
-  return `a ${tag === 'Object' ? (classOf(value) ?? 'record') : tag}`;
+  return withArticle(tag === 'Object' ? (classOf(value) ?? 'record') : tag);
 }
 
 /** The name of an object's class; undefined for an object made by a literal. */

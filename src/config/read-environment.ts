@@ -9,6 +9,8 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 
 // The later prefix wins.
 const PREFIXES = ['PYTRITON_TRITON_CONFIG_', 'TSTRITON_CONFIG_'];
+/** What remains of the prefix where people leave its middle out: nothing reads these variables. */
+const SHORT_PREFIX = 'TSTRITON_';
 
 /** Throws INVALID_ARG or UNSUPPORTED naming the variable. */
 export function readEnvironment(environment: Environment): {
@@ -37,7 +39,19 @@ export function readEnvironment(environment: Environment): {
     }
     for (const [name, entries] of lists) values[name] = joinList(entries, environment);
   }
+  for (const [variable, text] of Object.entries(environment)) {
+    if (text === undefined || !isShortened(variable, text)) continue;
+    const meant = `TSTRITON_CONFIG_${variable.slice(SHORT_PREFIX.length)}`;
+    warnings.push(`unknown environment variable ${variable}, did you mean ${meant}?`);
+  }
   return { values: values as TritonConfig, warnings };
+}
+
+function isShortened(variable: string, text: string): boolean {
+  if (!variable.startsWith(SHORT_PREFIX)) return false;
+  const { name } = optionOf(variable.slice(SHORT_PREFIX.length));
+  // The token of clients has such a name. Kubernetes sets TSTRITON_HTTP_PORT=tcp://… for a Service `tstriton-http`.
+  return isOption(name) && name !== 'accessToken' && !text.includes('://');
 }
 
 /** One of a list that has a variable for each, as `…_METRICS_CONFIG_0`. */

@@ -487,6 +487,24 @@ describe('the environment', () => {
     ]);
   });
 
+  it('warns of a variable whose prefix lacks its middle, and of no other that begins with TSTRITON_', () => {
+    const { config, warnings } = readTritonConfig(
+      {},
+      {
+        TSTRITON_HTTP_PORT: '1',
+        TSTRITON_LOAD_MODEL_0: 'a',
+        TSTRITON_ACCESS_TOKEN: 'of a client',
+        TSTRITON_GRPC_PORT: 'tcp://10.0.0.1:8001',
+        TSTRITON_SERVICE_HOST: '10.0.0.1',
+      },
+    );
+    expect(config).toEqual(DEFAULTS);
+    expect(warnings).toEqual([
+      'unknown environment variable TSTRITON_HTTP_PORT, did you mean TSTRITON_CONFIG_HTTP_PORT?',
+      'unknown environment variable TSTRITON_LOAD_MODEL_0, did you mean TSTRITON_CONFIG_LOAD_MODEL_0?',
+    ]);
+  });
+
   it.each(['PYTRITON_TRITON_CONFIG_CACHE_DIRECTORY', 'PYTRITON_TRITON_CONFIG_GRPC_INFER_ALLOCATION_POOL_SIZE'])(
     'refuses %s, which is to come or of Triton only, by name',
     (variable) => {

@@ -77,7 +77,7 @@ describe.each<InstanceKind>(['inline', 'port'])('in the place of one result (%s)
     ['an Error', () => new RangeError('no such row'), 'INTERNAL no such row'],
     ['a Date', () => new Date(0), "INTERNAL model 'm' returned a Date, expected a record"],
     ['a regular expression', () => /x/, "INTERNAL model 'm' returned a RegExp, expected a record"],
-    ['an ArrayBuffer', () => new ArrayBuffer(4), "INTERNAL model 'm' returned a ArrayBuffer, expected a record"],
+    ['an ArrayBuffer', () => new ArrayBuffer(4), "INTERNAL model 'm' returned an ArrayBuffer, expected a record"],
     ['a WeakMap', () => new WeakMap(), "INTERNAL model 'm' returned a WeakMap, expected a record"],
     ['a boxed number', () => Object(7), "INTERNAL model 'm' returned a Number, expected a record"],
     ['an object without members of its own', () => new Hidden(), "INTERNAL model 'm' returned a Hidden, expected a"],

@@ -34,6 +34,13 @@ export type BoundModel<
   Method extends string = string,
   Loose = never,
 > = ModelSpec<I, O, Decoupled> & {
+  /**
+   * Takes a list of requests and gives one result for each. `batch`, `sample` and `stream` make one of a function of tensors. Also an
+   * object with a method `infer`, `{ object, method }`, an `instanceGroup`, or a list of those, each an instance of its own.
+   *
+   * @example
+   * inferFunc: batch(({ x }) => ({ y: x.map((value) => 2 * value) }))
+   */
   readonly inferFunc:
     | Instance<Settled<I>, Settled<O>, MayStream<Settled<Decoupled>>, Method, Loose>
     | readonly Instance<Settled<I>, Settled<O>, MayStream<Settled<Decoupled>>, Method, Loose>[];

@@ -22,6 +22,7 @@ export interface RequestWith<T> extends Urgency {
    * declared as a list they are an array too.
    */
   readonly inputs: T;
+  /** What the client sent beside the tensors, and headers that match a forward pattern. */
   readonly parameters: Parameters;
   /** The id that the client gave, or ''. */
   readonly id: string;
@@ -42,6 +43,7 @@ export type InferenceRequest<I extends TensorSpecs = TensorSpecs> = RequestWith<
 export interface ContextWith<T> {
   readonly modelName: string;
   readonly modelVersion: number;
+  /** The declaration, with all defaults filled in. */
   readonly modelConfig: CompleteModelConfig;
   /** The requests of this batch, for parameters and ids under `batch` and `sample`. */
   readonly requests: readonly RequestWith<T>[];
@@ -236,8 +238,11 @@ export interface ModelSpec<
   readonly modelName: string;
   /** A positive integer. Default 1. */
   readonly modelVersion?: number;
+  /** By name, or as a list: dtypes, and shapes without the batch axis. */
   readonly inputs: I;
+  /** As `inputs`. */
   readonly outputs: O;
+  /** Batching, queues, cache, sequences and streams. */
   readonly config?: ModelConfig<Decoupled>;
   /** Refuse outputs that do not have exactly the declared names, dtypes and shapes. Default false: see `docs/quick-start.md`. */
   readonly strict?: Strict;

@@ -43,7 +43,7 @@ export const PLAIN_BATCHER: CompleteDynamicBatcher = {
   priorityQueuePolicy: {},
 };
 
-const BATCHER_MEMBERS = [
+export const BATCHER_MEMBERS = [
   'maxQueueDelayMicroseconds',
   'preferredBatchSize',
   'preserveOrdering',

@@ -103,6 +103,21 @@ describe('completeModelConfig', () => {
       { config: { maxBatchsize: 8 } },
       "config of model 'Linear' has an unknown option 'maxBatchsize'; did you mean 'maxBatchSize'?",
     ],
+    [
+      'an option of config beside it',
+      { maxBatchSize: 8 },
+      "model 'Linear' has an unknown option 'maxBatchSize'; did you mean config.maxBatchSize?",
+    ],
+    [
+      'an option of the batcher in config',
+      { config: { maxQueueDelayMicroseconds: 8 } },
+      "config of model 'Linear' has an unknown option 'maxQueueDelayMicroseconds'; did you mean config.batcher.maxQueueDelayMicroseconds?",
+    ],
+    [
+      'an option of the model in config',
+      { config: { strict: true } },
+      "config of model 'Linear' has an unknown option 'strict'; did you mean strict beside config?",
+    ],
     ['a config that is no object', { config: 'fast' }, "config of model 'Linear' must be an object, got string"],
     ['a config that is a list', { config: [] }, "config of model 'Linear' must be an object, got a list"],
     ['version 0', { modelVersion: 0 }, "modelVersion of model 'Linear' must be an integer >= 1, got 0"],
@@ -168,8 +183,12 @@ describe('completeModelConfig', () => {
       { config: { batching: false, batcher: { defaultQueuePolicy: { maxQueueSize: 1 } } } },
       "config.batcher of model 'Linear' needs batching: without a batch axis each request runs alone, got batcher.defaultQueuePolicy with batching: false",
     ],
-    ['no inputs', { inputs: undefined }, "inputs of model 'Linear' must be an object, got undefined"],
-    ['no outputs', { outputs: undefined }, "outputs of model 'Linear' must be an object, got undefined"],
+    ['no inputs', { inputs: undefined }, "inputs of model 'Linear' must be a record by name or a list, got undefined"],
+    [
+      'no outputs',
+      { outputs: undefined },
+      "outputs of model 'Linear' must be a record by name or a list, got undefined",
+    ],
     [
       'an input declared twice',
       {

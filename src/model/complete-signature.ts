@@ -6,6 +6,7 @@ import type { ModelSpec } from './callable.js';
 import { checkMembers, expectBoolean, expectAtLeast, expectInteger, textOf } from '../checks/check.js';
 import type { CompleteModelConfig } from './complete-model-config.js';
 import type { ModelConfig } from './model-config.js';
+import { BATCHER_MEMBERS } from './complete-batcher.js';
 import { completeTensorSpecs } from './complete-tensor-specs.js';
 
 export interface CompleteSignature extends Pick<
@@ -56,8 +57,10 @@ const MAX_INT32 = 2_147_483_647;
 export function completeSignature(spec: ModelSpec): CompleteSignature {
   const name = checkModelName((spec as ModelSpec | undefined)?.modelName);
   const where = `model '${name}'`;
+  refuseMisplaced(spec, SPEC_MEMBERS, where);
   checkMembers(spec, SPEC_MEMBERS, where);
   const config = spec.config ?? {};
+  refuseMisplaced(config, CONFIG_MEMBERS, `config of ${where}`);
   checkMembers(config, CONFIG_MEMBERS satisfies Whole<keyof ModelConfig, typeof CONFIG_MEMBERS>, `config of ${where}`);
   return {
     name,
@@ -68,6 +71,20 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
     inputs: completeTensorSpecs(spec.inputs, 'input', where),
     outputs: completeTensorSpecs(spec.outputs, 'output', where),
   };
+}
+
+/** Refuses an option that stands at another level than its own, and names its place. */
+function refuseMisplaced(given: object, known: readonly string[], what: string): void {
+  for (const name of Object.keys(given)) {
+    const place = known.includes(name) ? undefined : placeOf(name);
+    if (place !== undefined) throw invalidArg(`${what} has an unknown option '${name}'; did you mean ${place}?`);
+  }
+}
+
+function placeOf(name: string): string | undefined {
+  if (SPEC_MEMBERS.includes(name)) return `${name} beside config`;
+  if (BATCHER_MEMBERS.includes(name)) return `config.batcher.${name}`;
+  return CONFIG_MEMBERS.some((member) => member === name) ? `config.${name}` : undefined;
 }
 
 /** Throws INVALID_ARG for an invalid model name. */

@@ -86,8 +86,12 @@ describe('a record of declarations', () => {
     [null, 'null'],
     ['x', 'string'],
   ])('is refused when it is %o', (specs, got) => {
-    expect(() => complete(specs)).toThrow(invalid(`inputs of model 'm' must be an object, got ${got}`));
-    expect(() => complete(specs, 'output')).toThrow(invalid(`outputs of model 'm' must be an object, got ${got}`));
+    expect(() => complete(specs)).toThrow(
+      invalid(`inputs of model 'm' must be a record by name or a list, got ${got}`),
+    );
+    expect(() => complete(specs, 'output')).toThrow(
+      invalid(`outputs of model 'm' must be a record by name or a list, got ${got}`),
+    );
   });
 });
 

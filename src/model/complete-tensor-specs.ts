@@ -29,7 +29,7 @@ function namedSpecs(specs: TensorSpecs, kind: string, where: string): (readonly 
       return [name, spec] as const;
     });
   }
-  expectObject(specs, `${kind}s of ${where}`);
+  expectObject(specs, `${kind}s of ${where}`, 'a record by name or a list');
   return Object.entries(specs as Readonly<Record<string, TensorSpec>>).map(([name, spec]) => {
     // JavaScript moves integer-like keys to the front of a record, which would change the positional order.
     if (/^(0|[1-9][0-9]*)$/.test(name)) {

@@ -162,10 +162,10 @@ describe('a result', () => {
     [new Date(0), `a Date, ${expected}`],
     [new (class Result {})(), `a Result, ${expected}`],
     [(function* () {})(), `a Generator, ${expected}; only decoupled models may return generators`],
-    [(async function* () {})(), `a AsyncGenerator, ${expected}; only decoupled models may return generators`],
+    [(async function* () {})(), `an AsyncGenerator, ${expected}; only decoupled models may return generators`],
     [
       new InferenceResponse({ a: row }),
-      `a InferenceResponse, ${expected}; it is the result for one request, of a function of requests or of a step`,
+      `an InferenceResponse, ${expected}; it is the result for one request, of a function of requests or of a step`,
     ],
     [Promise.resolve({ a: row }), `a Promise, ${expected}; await it, or use Promise.all for a list of promises`],
   ])('cannot be %o', (result, message) => {
@@ -393,7 +393,7 @@ describe('an output that is a typed array', () => {
 
   it.each<[Dtype, unknown, string]>([
     ['float32', Float64Array.of(1), 'a Float64Array, expected float32; wrap it in a Tensor to have it converted'],
-    ['int64', Int32Array.of(1), 'a Int32Array, expected int64; wrap it in a Tensor to have it converted'],
+    ['int64', Int32Array.of(1), 'an Int32Array, expected int64; wrap it in a Tensor to have it converted'],
     ['float16', Float32Array.of(1), 'a Float32Array, expected float16; wrap it in a Tensor to have it converted'],
     ['bytes', Uint8Array.of(1), 'a Uint8Array, expected a Tensor or an array of elements'],
     ['string', Uint8Array.of(1), 'a Uint8Array, expected a Tensor or an array of elements'],

@@ -138,8 +138,8 @@ describe('generated text', () => {
   // Without an own member each would count as a piece that says nothing, and a rejection would end the process.
   it.each([
     ['a Promise', () => Promise.reject(new Error('too late'))],
-    ['a Error', () => new Error('not thrown')],
-    ['a Error', () => new TritonError('NOT_FOUND', 'not thrown')],
+    ['an Error', () => new Error('not thrown')],
+    ['an Error', () => new TritonError('NOT_FOUND', 'not thrown')],
     ['a Date', () => new Date()],
     ['a Map', () => new Map([['text', 'x']])],
     ['a wrong text', () => ({ text: Promise.reject(new Error('too late')) })],

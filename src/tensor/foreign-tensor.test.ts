@@ -99,7 +99,11 @@ describe('Tensor.from a tensor of another library', () => {
       { data, dims: 2, type: 'float32' },
       'the shape of a tensor must be a list of integers, got number',
     ],
-    ['a record', { x: 1 }, 'expected a tensor: an object with data, dims (or shape) and type (or dtype), got a Object'],
+    [
+      'a record',
+      { x: 1 },
+      'expected a tensor: an object with data, dims (or shape) and type (or dtype), got an Object',
+    ],
     ['null', null, 'expected a tensor: an object with data, dims (or shape) and type (or dtype), got null'],
     ['a list', [1], 'expected a tensor: an object with data, dims (or shape) and type (or dtype), got a list'],
   ])('refuses %s', (_, given, message) => {

@@ -4,7 +4,7 @@
 import { misuse, TritonError } from '../errors.js';
 import { dtypeHint } from './dtype-hint.js';
 import { type Dtype, DTYPES } from './dtype.js';
-import { tagOf } from './tag-of.js';
+import { tagOf, withArticle } from './tag-of.js';
 
 // A Tensor has this brand. The global symbol registry shares it, so that two copies of the package recognise each
 // other's tensors.
@@ -102,5 +102,5 @@ function dataOf(value: object): unknown {
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (typeof value !== 'object') return `a ${typeof value}`;
-  return Array.isArray(value) ? 'a list' : `a ${tagOf(value)}`;
+  return Array.isArray(value) ? 'a list' : withArticle(tagOf(value));
 }

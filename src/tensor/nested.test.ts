@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest';
 
 import type { DataOf, Dtype } from './dtype.js';
 import { convertElements, flattenNested, nest, type Nested } from './nested.js';
+import { Tensor } from './tensor.js';
 
 function refusal(message: unknown) {
   return expect.objectContaining({
@@ -138,6 +139,12 @@ describe('convertElements', () => {
     ['float64', Symbol('x'), 'a number', 'Symbol(x)'],
     ['float64', Object.create(null), 'a number', 'Object'],
     ['float64', new Map(), 'a number', 'Map'],
+    [
+      'float32',
+      new Tensor('float32', Float32Array.of(1)),
+      'a number',
+      'a Tensor; Tensor.stack joins the tensors of a list',
+    ],
     ['float64', () => 1, 'a number', 'Function'],
     ['float32', 1e39, 'a number of magnitude below 3.4028235677973366e+38', '1e+39'],
     ['float16', -65_520, 'a number of magnitude below 65520', '-65520'],

@@ -4,6 +4,7 @@
 import { misuse, type TritonError } from '../errors.js';
 import { type DataOf, type Dtype, DTYPES, isBytesDtype, type NumericDtype } from './dtype.js';
 import { HALVES, isHalf } from './float16.js';
+import { BRAND } from './foreign-tensor.js';
 import { toOddDouble } from './odd-double.js';
 import { formatShape } from './shape.js';
 import { tagOf } from './tag-of.js';
@@ -126,6 +127,9 @@ function unfit(dtype: Dtype, value: unknown, index: number, expected: string): T
 
 function show(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 40 ? `${value.slice(0, 40)}…` : value);
+  // The rows of a tensor are tensors, so that `x.rows().map(…)` gives a list of them.
+  if (typeof value === 'object' && value !== null && BRAND in value)
+    return 'a Tensor; Tensor.stack joins the tensors of a list';
   if (typeof value === 'function' || (typeof value === 'object' && value !== null)) return tagOf(value);
   return String(value);
 }

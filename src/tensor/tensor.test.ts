@@ -68,7 +68,7 @@ describe('the constructor', () => {
     ['bool', [true], 'unexpected data for a bool tensor. Expected Uint8Array, got Array'],
     ['bytes', Uint8Array.of(1), 'unexpected data for a bytes tensor. Expected Uint8Array[], got Uint8Array'],
     ['string', 'a', 'unexpected data for a string tensor. Expected string[], got String'],
-    ['int64', Int32Array.of(1), 'unexpected data for a int64 tensor. Expected BigInt64Array, got Int32Array'],
+    ['int64', Int32Array.of(1), 'unexpected data for an int64 tensor. Expected BigInt64Array, got Int32Array'],
   ])('refuses dtype %s with %o', (dtype, data, message) => {
     expect(() => new Tensor(dtype as 'float32', data as Float32Array, [1])).toThrow(
       expect.objectContaining({ code: 'INVALID_ARG', message: expect.stringContaining(message) }),
@@ -352,6 +352,9 @@ describe('slice', () => {
 
   it('needs rows', () => {
     expect(() => counting().slice(0)).toThrow(invalid('a tensor of shape [] has no rows'));
+    expect(() => counting(3).slice(undefined as never)).toThrow(
+      invalid('slice starts at the number of a row, got undefined'),
+    );
   });
 });
 
@@ -381,6 +384,7 @@ describe('split', () => {
     [[], 'cannot split 3 rows into pieces of  = 0 rows'],
     [[-1, 4], 'cannot split 3 rows into pieces of -1 + 4 = 3 rows'],
     [[1.5, 1.5], 'cannot split 3 rows into pieces of 1.5 + 1.5 = 3 rows'],
+    [' ' as never, 'a tensor splits into a list of row counts, got String; strings() gives its texts'],
   ])('refuses %j for three rows', (rowCounts, message) => {
     expect(() => counting(3).split(rowCounts)).toThrow(invalid(message));
   });

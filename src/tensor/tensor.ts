@@ -18,7 +18,7 @@ import { HALVES } from './float16.js';
 import { BRAND, type ForeignDtype, type ForeignTensor, partsOfForeign } from './foreign-tensor.js';
 import { flattenNested, nest, type Nested } from './nested.js';
 import { elementCount, formatShape, sameShape } from './shape.js';
-import { tagOf } from './tag-of.js';
+import { tagOf, withArticle } from './tag-of.js';
 
 /** One element of a tensor's data. */
 export type ElementOf<D extends Dtype> = DataOf[D][number];
@@ -34,8 +34,11 @@ export type ElementOf<D extends Dtype> = DataOf[D][number];
  * new Tensor('float32', Float32Array.of(1, 2, 3, 4), [2, 2])
  */
 export class Tensor<D extends Dtype = AnyDtype> {
+  /** numpy's name, such as `'float32'`. */
   readonly dtype: D;
+  /** The elements in row-major order: a typed array, or a list of strings or of `Uint8Array`s. */
   readonly data: DataOf[D];
+  /** The sizes of the axes; the first one counts rows where there is a batch axis. */
   readonly shape: readonly number[];
   declare readonly [BRAND]: true;
 
@@ -150,6 +153,7 @@ export class Tensor<D extends Dtype = AnyDtype> {
    * with typed arrays.
    */
   slice(start: number, end: number = this.rowCount): Tensor<D> {
+    if (!Number.isInteger(start)) throw misuse(`slice starts at the number of a row, got ${String(start)}`);
     const last = Math.min(Math.max(end, 0), this.rowCount);
     const first = Math.min(Math.max(start, 0), last);
     const size = elementCount(this.shape.slice(1));
@@ -158,6 +162,9 @@ export class Tensor<D extends Dtype = AnyDtype> {
 
   /** Cuts the first axis into consecutive pieces of the given numbers of rows, which must add up. */
   split(rowCounts: readonly number[]): Tensor<D>[] {
+    // Texts have a `split` too, and who takes a tensor for its text calls this one.
+    if (!Array.isArray(rowCounts))
+      throw misuse(`a tensor splits into a list of row counts, got ${tagOf(rowCounts)}; strings() gives its texts`);
     const total = rowCounts.reduce((sum, rows) => sum + rows, 0);
     if (total !== this.rowCount || rowCounts.some((rows) => !Number.isInteger(rows) || rows < 0)) {
       throw misuse(`cannot split ${this.rowCount} rows into pieces of ${rowCounts.join(' + ')} = ${total} rows`);
@@ -238,7 +245,7 @@ function unknownDtype(dtype: unknown): TritonError {
 function unfitData(dtype: Dtype, data: unknown): TritonError {
   if (!Object.hasOwn(DTYPES, dtype)) return unknownDtype(dtype);
   const expected = DTYPES[dtype].array?.name ?? (dtype === 'string' ? 'string[]' : 'Uint8Array[]');
-  return misuse(`unexpected data for a ${dtype} tensor. Expected ${expected}, got ${tagOf(data)}`);
+  return misuse(`unexpected data for ${withArticle(dtype)} tensor. Expected ${expected}, got ${tagOf(data)}`);
 }
 
 /** Number of elements, or NaN for an invalid dimension. */

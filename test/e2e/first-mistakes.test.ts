@@ -11,6 +11,15 @@ const untyped = (value: unknown) => value as never;
 describe('a first mistake is refused in one line', () => {
   it.each<[string, () => unknown, string]>([
     ['bind without a model', () => new Triton().bind(untyped(undefined)), 'a model must be an object, got undefined'],
+    [
+      'bind with the name apart',
+      () =>
+        new Triton().bind(
+          untyped('M'),
+          untyped(() => []),
+        ),
+      'a model must be an object, got string',
+    ],
     ['bind with nothing in it', () => new Triton().bind(untyped({})), 'modelName must be a string, got undefined'],
     [
       'a client without a model',

@@ -22,8 +22,8 @@ interface Ended {
   readonly lines: readonly string[];
 }
 
-/** Runs it until it ends by itself or has nothing more to say and gets a Ctrl-C. */
-function start(env: NodeJS.ProcessEnv): Promise<Ended> {
+/** Runs it until it ends by itself or gets a Ctrl-C, at a line that begins so: by default at its last. */
+function start(env: NodeJS.ProcessEnv, until = 'Then read'): Promise<Ended> {
   const child = spawn(process.execPath, ['--import', 'tsx', 'examples/serve-all.ts'], {
     cwd: ROOT,
     env: { ...process.env, ...env },
@@ -33,7 +33,7 @@ function start(env: NodeJS.ProcessEnv): Promise<Ended> {
   for (const stream of [child.stdout, child.stderr]) {
     createInterface({ input: stream }).on('line', (line) => {
       lines.push(line);
-      if (line.startsWith('Then read')) child.kill('SIGINT');
+      if (line.startsWith(until)) child.kill('SIGINT');
     });
   }
   return new Promise((resolve) => child.once('close', (code) => resolve({ code, lines })));
@@ -86,6 +86,15 @@ describe('npm start', () => {
     expect(ports.length).toBe(3);
     expect(await Promise.all(ports.map(isTaken))).toEqual([false, false, false]);
   });
+
+  it.each(['AddSub adds', 'LanguageId tells'])(
+    'ends on Ctrl-C with code 0 and no error, while its clients ask: after "%s"',
+    async (line) => {
+      const { code, lines } = await start(ANY_PORTS, line);
+      expect(code).toBe(0);
+      expect(lines.filter((printed) => /not available|Ports can be|Error/.test(printed))).toEqual([]);
+    },
+  );
 
   it('says in two lines what to do when a port is taken', async () => {
     const taken = createServer().listen(0);

@@ -31,7 +31,7 @@ const FAULTS: Readonly<Record<string, RegExp>> = {
   'returns too few results': /^model 'Faulty' returned 0 results for 1 requests/,
   'returns too many results': /^model 'Faulty' returned 2 results for 1 requests/,
   'has an unknown output': /^model 'Faulty' returned an output 'z' that is not declared; declared are y$/,
-  'has another dtype': /^output 'y' of model 'Faulty' is a Int32Array, expected/,
+  'has another dtype': /^output 'y' of model 'Faulty' is an Int32Array, expected/,
   'is ragged': /^output 'y' of model 'Faulty': nested arrays must be rectangular/,
   'has a getter that throws': /^the getter failed$/,
 };

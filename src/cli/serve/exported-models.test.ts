@@ -24,6 +24,14 @@ describe('the models that a module exports', () => {
     expect(await namesOf(exported)).toEqual(names);
   }); // prettier-ignore
 
+  it.each([
+    ['tensors', { modelName: 'A', inferFunc: infer }],
+    ['outputs', { modelName: 'A', inferFunc: infer, inputs: {} }],
+    ['inputs', { modelName: 'A', inferFunc: infer, outputs: {} }],
+  ])('are those that lack their %s, of which bind tells', async (_, model) => {
+    expect(await namesOf({ default: model })).toEqual(['A']);
+  });
+
   it('are one where it is exported by two names', async () => {
     const model = bound('A');
     expect(await namesOf({ default: model, model })).toEqual(['A']);

@@ -61,9 +61,10 @@ function declarationsIn(value: unknown): readonly Declared[] {
   return isPlain ? Object.values(value).filter(isDeclared) : [];
 }
 
+// One that lacks something or has it under another name is a declaration too: `bind` tells what is wrong with it.
 function isDeclared(value: unknown): value is Declared {
-  if (typeof value !== 'object' || value === null) return false;
-  return 'modelName' in value && 'inputs' in value && 'outputs' in value;
+  if (typeof value !== 'object' || value === null || !('modelName' in value)) return false;
+  return 'inputs' in value || 'outputs' in value || 'inferFunc' in value;
 }
 
 function isBound(declared: Declared): declared is ServedModel {

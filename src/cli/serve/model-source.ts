@@ -36,7 +36,8 @@ export function modelSource(file: string, options: SourceOptions): ModelSource {
   const path = resolve(file);
   const name = relative(process.cwd(), path);
   if (!existsSync(path)) throw invalidArg(`there is no file ${file}, ${KINDS}`);
-  if (statSync(path).isDirectory()) throw invalidArg(`${file} is a folder, ${KINDS}`);
+  if (statSync(path).isDirectory())
+    throw invalidArg(`${file} is a folder, ${KINDS}; --model-repository serves a folder of models`);
   const extension = extname(path);
   if (extension.toLowerCase() === '.onnx') {
     if (options.name === undefined) checkNameOf(path);

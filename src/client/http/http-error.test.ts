@@ -44,6 +44,7 @@ describe('httpError', () => {
     ['{"detail":1}', 'http://h:8000 answered with HTTP status 502: {"detail":1}'],
     ['<html>Bad Gateway</html>\n', 'http://h:8000 answered with HTTP status 502: <html>Bad Gateway</html>'],
     ['', 'http://h:8000 answered with HTTP status 502'],
+    ['{"error":"Not Found"}', 'http://h:8000 answered with HTTP status 502: {"error":"Not Found"}'],
   ])('reads the message of %j', (body, message) => {
     expect(errorOf(502, Buffer.from(body)).message).toBe(message);
   });

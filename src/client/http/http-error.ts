@@ -8,6 +8,8 @@ import { codeOfHttpStatus, refusal } from '../refusal.js';
 import { adviceOfHttpStatus, withRetryAdvice } from '../retry-advice.js';
 
 const LONGEST_TEXT = 1024;
+/** What Triton answers to a path that it does not serve: it names neither the path nor the server. */
+const NO_SUCH_PATH = 'Not Found';
 
 export interface FailedAnswer {
   readonly status: number;
@@ -23,9 +25,11 @@ export function codingOf({ 'content-encoding': coding }: Pick<AnswerHeaders, 'co
 /** For any answer but 200, and for one of 200 in a content encoding. */
 export function httpError(answer: FailedAnswer, address: string): TritonError {
   const { status, headers, body } = answer;
+  const told = codingOf(headers) === undefined ? serverMessage(body) : undefined;
   const message =
-    (codingOf(headers) === undefined ? serverMessage(body) : undefined) ??
-    `${address} answered with HTTP status ${status}${detail(answer)}`;
+    told === undefined || told === NO_SUCH_PATH
+      ? `${address} answered with HTTP status ${status}${detail(answer)}`
+      : told;
   const error = refusal(codeOfHttpStatus(status), message, status);
   return withRetryAdvice(error, adviceOfHttpStatus(status, message, headers['retry-after']));
 }

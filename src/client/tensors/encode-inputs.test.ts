@@ -115,6 +115,8 @@ describe('encodeInputs', () => {
       "inputs of model 'M' must be a record by input name or a list in declaration order, got undefined",
     ],
     ['a bare typed array', Float32Array.of(1), 'or a list in declaration order, got a Float32Array'],
+    ['a promise', Promise.resolve({ a: [1], b: B }), 'or a list in declaration order, got a Promise'],
+    ['a Map', new Map([['a', [1]]]), 'or a list in declaration order, got a Map'],
     ['a bare Tensor', new Tensor('float32', Float32Array.of(1)), 'or a list in declaration order, got a Tensor'],
     ['an unknown name', { a: [1], b: B, aa: [1] }, "unexpected inference input 'aa' for model 'M'; did you mean 'a'?"],
     [

@@ -10,6 +10,7 @@ import type { ModelSignature } from '../../protocol/model-signature.js';
 import { formatShape, matchesShape } from '../../tensor/shape.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { type Dtype, DTYPES, isBytesDtype } from '../../tensor/dtype.js';
+import { tagOf, withArticle } from '../../tensor/tag-of.js';
 import { Tensor } from '../../tensor/tensor.js';
 import { isSingleValue, toTensor } from './to-tensor.js';
 
@@ -48,7 +49,8 @@ function positionalValues(values: readonly unknown[], { name, inputs }: ModelSig
 }
 
 function namedValues(record: unknown, { name, inputs }: ModelSignature): readonly unknown[] {
-  if (typeof record !== 'object' || record === null || ArrayBuffer.isView(record) || Tensor.is(record)) {
+  // A promise or a Map has no members of these names, and would pass for a record without inputs.
+  if (typeof record !== 'object' || record === null || tagOf(record) !== 'Object' || Tensor.is(record)) {
     const got = typeof record === 'object' && record !== null ? `a ${record.constructor.name}` : String(record);
     throw new TritonError(
       'INVALID_ARG',
@@ -113,7 +115,7 @@ function encodeInput(value: unknown, { spec, model, kind, verb }: Wanted): Infer
   }
   const tensor: Tensor<Dtype> = toTensor(value, spec.dtype, expected, what);
   if (DTYPES[tensor.dtype].datatype !== spec.datatype) {
-    throw new TritonError('INVALID_ARG', `${what} is a ${tensor.dtype} tensor, expected ${spec.dtype}`);
+    throw new TritonError('INVALID_ARG', `${what} is ${withArticle(tensor.dtype)} tensor, expected ${spec.dtype}`);
   }
   if (!matchesShape(expected, tensor.shape)) {
     throw new TritonError(

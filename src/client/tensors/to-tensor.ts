@@ -5,6 +5,7 @@ import { DTYPES, toDataOf, type Dtype } from '../../tensor/dtype.js';
 import { isTensorLike, type ForeignTensor } from '../../tensor/foreign-tensor.js';
 import { flattenNested, type Nested } from '../../tensor/nested.js';
 import { elementCount, formatShape } from '../../tensor/shape.js';
+import { withArticle } from '../../tensor/tag-of.js';
 import { Tensor } from '../../tensor/tensor.js';
 
 /**
@@ -54,10 +55,6 @@ function fromForeign(value: ForeignTensor, what: string): Tensor {
   } catch (error) {
     throw new TritonError('INVALID_ARG', `${what}: ${TritonError.from(error).message}`, { cause: error });
   }
-}
-
-function withArticle(name: string): string {
-  return `${/^[AEIOU]/i.test(name) && !name.startsWith('Uint') ? 'an' : 'a'} ${name}`;
 }
 
 function fromPlain(value: Nested, dtype: Dtype, expected: readonly number[], what: string): Tensor {

@@ -285,7 +285,7 @@ export default { modelName: 'Stays', inputs: { x }, outputs: { x }, inferFunc: (
   it.each<[string, readonly string[], string]>([
     ['no file', [], 'expected a module or an .onnx file to serve'],
     ['a file that is not there', ['none.ts'], 'there is no file none.ts, expected a module'],
-    ['a folder', ['lib'], 'lib is a folder, expected'],
+    ['a folder', ['lib'], 'lib is a folder, expected a module (.ts, .mts, .cts, .js, .mjs, .cjs) or an .onnx file; --model-repository serves a folder of models'],
     ['another kind of file', ['package.json'], 'package.json cannot be served, expected'],
     ['a file twice', ['scale.ts', './scale.ts'], 'scale.ts is there twice'],
     ['two files with one model', ['scale.ts', 'again.ts'], "scale.ts and again.ts both have the model 'Scale' version 1, expected another name or version in one of them"],
