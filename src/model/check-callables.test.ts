@@ -255,4 +255,58 @@ describe('checkCallables', () => {
     );
     expect(checkCallables(callable, 'm', configured({ decoupled: true }))).toHaveLength(1);
   }); // prettier-ignore
+
+  it('refuses a function that takes inputs by name where no decorator hands it tensors', () => {
+    type Inputs = Readonly<Record<string, unknown>>;
+    const x = { dtype: 'float32', shape: [1] } as const;
+    const of = (config: ModelConfig) =>
+      completeModelConfig({ modelName: 'm', inputs: { x, length: x }, outputs: { y: x }, config }, 1);
+    const refused = (fn: unknown, config: ModelConfig = {}) => {
+      try {
+        checkCallables(fn, 'm', of(config));
+        return undefined;
+      } catch (error) {
+        return TritonError.from(error).message;
+      }
+    };
+    const text = (taken: string, decorator: string) =>
+      `inferFunc of model 'm' takes { ${taken} }, but gets a list of requests; ${decorator} makes a callable of a function of tensors`;
+    expect(refused(({ x }: Inputs) => ({ y: x }))).toBe(text('x', 'batch'));
+    expect(refused(async ({ x: value = 1, ...rest }: Inputs) => ({ y: value, rest }))).toBe(
+      text('x, ...rest', 'batch'),
+    );
+    expect(refused(({ x }: Inputs) => ({ y: x }), { batching: false })).toBe(text('x', 'sample'));
+    expect(refused(async function* ({ x }: Inputs) { yield { y: x }; }, { decoupled: true })).toBe(text('x', 'stream')); // prettier-ignore
+    expect(refused({ infer({ x }: Inputs) { return { y: x }; } })).toBe(text('x', 'batch')); // prettier-ignore
+    expect(
+      refused(
+        markDecorated(
+          () => [],
+          'groupByKeys',
+          ({ x }: Inputs) => ({ y: x }),
+        ),
+      ),
+    ).toBe(text('x', 'batch'));
+    expect(
+      refused(
+        markDecorated(
+          () => [],
+          'batch',
+          ({ x }: Inputs) => ({ y: x }),
+        ),
+      ),
+    ).toBeUndefined();
+    // A list has a length, and the first of its requests.
+    expect(refused(({ length }: readonly unknown[]) => Array.from({ length }))).toBeUndefined();
+    expect(
+      refused(
+        ([
+          {
+            inputs: { x },
+          },
+        ]: readonly [{ readonly inputs: Inputs }]) => [{ y: x }],
+      ),
+    ).toBeUndefined();
+    expect(refused((requests: readonly Inputs[]) => requests.map(({ x }) => x))).toBeUndefined();
+  });
 });

@@ -106,6 +106,19 @@ function checkDecorators(infer: unknown, config: CompleteModelConfig, what: stri
     level = inside;
     around = mark.decorator;
   }
+  if (level === 'requests') refuseTensors(innermost, config, what);
+}
+
+/** Refuses a function that takes inputs by name though nothing hands it tensors: a list of requests has no such members. */
+function refuseTensors(fn: unknown, { inputs, decoupled, maxBatchSize }: CompleteModelConfig, what: string): void {
+  const source = typeof fn === 'function' ? Function.prototype.toString.call(fn) : '';
+  const [, members = ''] = /^(?:async\b)?[\s*]*(?:function\b)?[\s*]*[\w$]*\s*\(\s*\{([^{}]*)\}/.exec(source) ?? [];
+  const names = members.split(',').map((member) => member.split(/[:=]/)[0]!.trim());
+  if (!names.some((taken) => !(taken in []) && inputs.some(({ name }) => name === taken))) return;
+  const decorator = decoupled ? 'stream' : maxBatchSize === 0 ? 'sample' : 'batch';
+  throw invalidArg(
+    `${what} takes { ${names.filter((name) => name !== '').join(', ')} }, but gets a list of requests; ${decorator} makes a callable of a function of tensors`,
+  );
 }
 
 function misplaced(decorator: DecoratorName, level: Level, around: DecoratorName | undefined): string {
