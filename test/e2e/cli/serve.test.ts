@@ -471,7 +471,7 @@ export const ticks = {
       expect((await server.ended).code).toBe(0);
     });
 
-    it('serves the next version of a module, and other modules, although an import never ends', async () => {
+    it('serves the next version of a module, and other modules, although an import or a setup never ends', async () => {
       const folder = `endless-${thread}`;
       const files = ['One', 'Two'].map((name) => `${folder}/${name}/model.js`);
       const write = (index: number, value: number, before = '') =>
@@ -488,6 +488,11 @@ export const ticks = {
       await expect.poll(() => ask(http, 'Two', 0)).toBe(3);
       write(0, 4);
       await expect.poll(() => ask(http, 'One', 0)).toBe(4);
+      const setup = "setup: () => (console.error('setting up'), new Promise(() => undefined)),";
+      installed.write(files[0]!, constant('One', 5).replace('inferFunc', `${setup} inferFunc`));
+      await server.until(/setting up/);
+      write(0, 6);
+      await expect.poll(() => ask(http, 'One', 0)).toBe(6);
       server.signal('SIGTERM');
       expect((await server.ended).code).toBe(0);
     });
