@@ -488,13 +488,20 @@ export const ticks = {
       await expect.poll(() => ask(http, 'Two', 0)).toBe(3);
       write(0, 4);
       await expect.poll(() => ask(http, 'One', 0)).toBe(4);
-      const setup = "setup: () => (console.error('setting up'), new Promise(() => undefined)),";
-      installed.write(files[0]!, constant('One', 5).replace('inferFunc', `${setup} inferFunc`));
-      await server.until(/setting up/);
+      const setsUp = async (value: number) => {
+        const setup = `setup: () => (console.error('sets up ${value}'), new Promise(() => undefined)),`;
+        installed.write(files[0]!, constant('One', value).replace('inferFunc', `${setup} inferFunc`));
+        await server.until(new RegExp(`sets up ${value}`));
+      };
+      await setsUp(5);
       write(0, 6);
       await expect.poll(() => ask(http, 'One', 0)).toBe(6);
+      await setsUp(7);
       server.signal('SIGTERM');
-      expect((await server.ended).code).toBe(0);
+      const { code, stderr } = await server.ended;
+      expect(code).toBe(0);
+      // What a stop ends has not failed.
+      expect(stderr).not.toContain('the version before goes on');
     });
   },
 );
