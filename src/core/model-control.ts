@@ -106,7 +106,7 @@ export class ModelControl {
     if (versions === undefined || bound === undefined) return;
     versions.delete(version);
     if (versions.size === 0) this.#bound.delete(name);
-    this.#loads.end(bound.config);
+    this.#loads.endSoon(bound.config);
     await this.#turns.take(modelKey(bound.config), () => this.#repository.remove(name, version));
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
@@ -215,13 +215,13 @@ export class ModelControl {
   }
 
   /**
-   * Begins to unload every version of a model, for a client: none of them takes requests any more, and clients' loads under way end. Unknown
+   * Begins to unload every version of a model, for a client: none of them takes requests any more, and clients' loads under way end soon. Unknown
    * names and names of unloaded models are ignored. Throws UNAVAILABLE when clients may not.
    */
   unload(name: string): void {
     this.#checkMode();
     for (const model of this.#bound.get(name)?.values() ?? []) {
-      this.#loads.endForClient(model.config);
+      this.#loads.endSoon(model.config);
       // At once, so that the client's next request is refused; its turn tells when that has ended, and of a failure.
       const entry = this.#repository.find(name, model.config.version);
       const retiring = entry?.isLoaded === true ? entry.retire() : undefined;

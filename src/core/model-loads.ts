@@ -5,6 +5,7 @@ import { loadSuperseded, unlessInterrupted } from '../lifecycle/interrupted-load
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import type { Logger } from '../observability/logger.js';
 import { describe, ownFrames } from './load-failures.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { ModelRepository } from './model-repository.js';
 import type { Opening } from './opening.js';
 import { INTERRUPTIONS } from './refusals.js';
@@ -20,12 +21,15 @@ export interface LoadableModel {
   open(config: CompleteModelConfig, signal: AbortSignal): Opening | Promise<Opening>;
 }
 
+/** How long the load of a client may go on when the version was unloaded, in milliseconds. */
+const UNLOADED_GRACE = 5000;
+
 interface LoadUnderWay {
   readonly ending: AbortController;
   /** Whether a client has asked for it. */
   readonly isClients: boolean;
-  /** Whether a client has unloaded the version meanwhile. */
-  isUnloaded: boolean;
+  /** Runs when the version was unloaded meanwhile. */
+  timer: ServedTimer | undefined;
 }
 
 export class ModelLoads {
@@ -50,19 +54,20 @@ export class ModelLoads {
     const isLoaded = this.#repository.find(name, version)?.isLoaded === true;
     const loading = isLoaded ? undefined : this.#repository.add(config);
     const startedAt = performance.now();
-    const underWay: LoadUnderWay = { ending: new AbortController(), isClients, isUnloaded: false };
+    const underWay: LoadUnderWay = { ending: new AbortController(), isClients, timer: undefined };
     this.#underWay.set(modelKey(config), underWay);
     let opening: Opening;
     try {
       opening = await openWarm(model, config, underWay.ending.signal);
     } catch (thrown) {
       const error = TritonError.from(thrown);
-      if (underWay.isUnloaded) loading?.dropped();
+      if (underWay.timer !== undefined && underWay.ending.signal.aborted) loading?.dropped();
       else loading?.failed(describe(error));
       if (!this.isEnding)
         this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}${ownFrames(error)}`);
       throw error;
     } finally {
+      underWay.timer?.clear();
       this.#underWay.delete(modelKey(config));
     }
     const entry = loading ?? this.#repository.add(config);
@@ -76,12 +81,12 @@ export class ModelLoads {
     this.#underWay.get(modelKey(version))?.ending.abort(loadSuperseded());
   }
 
-  /** The same for a client that unloads the version: a load of the program's own goes on. */
-  endForClient(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
+  /** The same where the version is unloaded, for loads of clients: those that come to an end do so before. */
+  endSoon(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
     const underWay = this.#underWay.get(modelKey(version));
     if (underWay?.isClients !== true) return;
-    underWay.isUnloaded = true;
-    this.end(version);
+    const end = () => underWay.ending.abort(loadSuperseded());
+    underWay.timer ??= new ServedTimer(end, UNLOADED_GRACE, { keepsAlive: false, renewals: 1 });
   }
 
   /** Waits for the last requests of a version that is served no more. Never rejects. */
