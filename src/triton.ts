@@ -66,8 +66,8 @@ export class Triton {
   /**
    * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the background,
    * see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the name and version are
-   * taken. With `replace` it replaces a model of this name and version in the background, as {@link rebind} does. So a
-   * cell of a notebook may run again.
+   * taken. With `replace` it replaces a model of this name and version in the background, as {@link rebind} does, and ends the
+   * load of the `bind` before, if that is still under way. So a cell of a notebook may run again.
    */
   bind<
     const I extends TensorSpecs,

@@ -62,7 +62,7 @@ const REQUEST_MEMBERS = SEND_MEMBERS.filter((name) => name !== 'sequence');
 
 /** What servers say of a request, without START, of a sequence that they do not keep: Triton's text, and ours. */
 const NOT_KEPT =
-  /must specify the START flag on the first request of the sequence$|was lost when the instance that kept it ended/;
+  /must specify the START flag on the first request of the sequence$|was lost when the instance that kept it (ended|stalled)/;
 
 /**
  * A sequence of requests to a model that keeps state. Its requests are executed in the order of the calls.

@@ -22,6 +22,14 @@ export interface ModelControlOptions {
   readonly loadable?: (() => readonly string[]) | undefined;
 }
 
+/** How a version is loaded. */
+interface VersionLoad {
+  /** Counts instead of the bound configuration. */
+  readonly config?: CompleteModelConfig | undefined;
+  /** Whether a client has asked for it. Default: false. */
+  readonly isClients?: boolean;
+}
+
 /** Makes the configuration for a load from that of the bound model. Throws INVALID_ARG when that cannot be. */
 export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
 
@@ -72,14 +80,14 @@ export class ModelControl {
    * Puts another model in the place of a version: new requests go to it, those under way finish with the old one, which is then
    * {@link retired}.
    */
-  async replace(model: LoadableModel): Promise<void> {
+  async replace(model: LoadableModel, { isClients = false }: Omit<VersionLoad, 'config'> = {}): Promise<void> {
     const { name, version } = model.config;
     if (!this.has(name, version)) return this.bind(model);
     await this.#turns.take(modelKey(model.config), async () => {
       const before = this.#bound.get(name)?.get(version);
       const entry = this.#repository.find(name, version);
       // An unloaded version stays unloaded. A version that failed to load, or has lost its instances, is loaded.
-      if (entry !== undefined && !entry.isUnloaded) await this.#loads.load(model, model.config);
+      if (entry !== undefined && !entry.isUnloaded) await this.#loads.load(model, model.config, isClients);
       // Unless it was unbound meanwhile.
       if (this.#bound.get(name)?.get(version) === before) this.bind(model);
     });
@@ -98,6 +106,7 @@ export class ModelControl {
     if (versions === undefined || bound === undefined) return;
     versions.delete(version);
     if (versions.size === 0) this.#bound.delete(name);
+    this.#loads.endSoon(bound.config);
     await this.#turns.take(modelKey(bound.config), () => this.#repository.remove(name, version));
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
@@ -122,17 +131,17 @@ export class ModelControl {
    * Loads a version that is bound, unless it is loaded already. With a configuration it is loaded in any case; the version that
    * was loaded serves until then. Rejects with the failure of its start.
    */
-  async loadVersion(name: string, version: number, config?: CompleteModelConfig): Promise<void> {
-    await this.#loadUnless((entry) => entry?.isLoaded === true && config === undefined, { name, version, config });
+  async loadVersion(name: string, version: number, load: VersionLoad = {}): Promise<void> {
+    await this.#loadUnless((entry) => entry?.isLoaded === true && load.config === undefined, {
+      name,
+      version,
+      ...load,
+    });
   }
 
   async #loadUnless(
     isDone: (entry: ModelEntry | undefined) => boolean,
-    {
-      name,
-      version,
-      config,
-    }: { readonly name: string; readonly version: number; readonly config?: CompleteModelConfig | undefined },
+    { name, version, config, isClients = false }: VersionLoad & { readonly name: string; readonly version: number },
   ): Promise<void> {
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) throw notPolled(name);
@@ -140,7 +149,8 @@ export class ModelControl {
       // Another model may have been bound in its place meanwhile.
       const model = this.#bound.get(name)?.get(version);
       if (model === undefined) throw notPolled(name);
-      if (!isDone(this.#repository.find(name, version))) await this.#loads.load(model, config ?? model.config);
+      if (!isDone(this.#repository.find(name, version)))
+        await this.#loads.load(model, config ?? model.config, isClients);
     });
   }
 
@@ -189,8 +199,8 @@ export class ModelControl {
     const failures = new Map<number, TritonError>();
     await Promise.all(
       [...served].map((version) =>
-        this.loadVersion(name, version, configs?.get(version)).catch((error: TritonError) =>
-          failures.set(version, error),
+        this.loadVersion(name, version, { config: configs?.get(version), isClients: true }).catch(
+          (error: TritonError) => failures.set(version, error),
         ),
       ),
     );
@@ -199,13 +209,19 @@ export class ModelControl {
     for (const [version, model] of versions) if (!served.has(version)) void this.#unloadInTurn(model);
   }
 
+  /** Ends the load of a version that is under way, if any. */
+  endLoad(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
+    this.#loads.end(version);
+  }
+
   /**
-   * Begins to unload every version of a model, for a client: none of them takes requests any more. Unknown names and names of
-   * unloaded models are ignored. Throws UNAVAILABLE when clients may not.
+   * Begins to unload every version of a model, for a client: none of them takes requests any more, and clients' loads under way end soon. Unknown
+   * names and names of unloaded models are ignored. Throws UNAVAILABLE when clients may not.
    */
   unload(name: string): void {
     this.#checkMode();
     for (const model of this.#bound.get(name)?.values() ?? []) {
+      this.#loads.endSoon(model.config);
       // At once, so that the client's next request is refused; its turn tells when that has ended, and of a failure.
       const entry = this.#repository.find(name, model.config.version);
       const retiring = entry?.isLoaded === true ? entry.retire() : undefined;

@@ -100,6 +100,11 @@ export class ModelEntry {
     this.#become('failed');
   }
 
+  /** A client has unloaded it before it was loaded. */
+  dropped(): void {
+    this.#become('closed');
+  }
+
   /**
    * Takes no more requests. Resolves when the last one has ended, the callables have settled, and their opening is closed. An
    * entry that is not loaded has nothing to retire. Idempotent. With `accepting`, requests of live sequences are still accepted.

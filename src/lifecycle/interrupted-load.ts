@@ -1,5 +1,5 @@
-// Ends a load early because the server stops. This module has the load's error, and the time that a stop waits for code
-// that ignores its signal.
+// Ends a load early, because the server stops or a later change of the model counts instead. This module has the load's errors,
+// and the time that a stop waits for code that ignores its signal.
 
 import { TritonError } from '../errors.js';
 import { ServedTimer } from '../pacing/served-timer.js';
@@ -9,6 +9,10 @@ export const INTERRUPTION_GRACE = 250;
 
 export function loadInterrupted(): TritonError {
   return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
+}
+
+export function loadSuperseded(): TritonError {
+  return new TritonError('UNAVAILABLE', 'a later change of the model came before it was loaded');
 }
 
 /**

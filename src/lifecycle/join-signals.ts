@@ -11,7 +11,7 @@ export function joinSignals(signals: readonly (AbortSignal | undefined)[]): {
   const given = signals.filter((signal) => signal !== undefined);
   if (given.length < 2) return { signal: given[0], release: () => undefined };
   const controller = new AbortController();
-  const abort = () => controller.abort();
+  const abort = () => controller.abort(given.find(({ aborted }) => aborted)?.reason);
   if (given.some(({ aborted }) => aborted)) abort();
   const followed = given.map((signal) => followSignal(signal, abort));
   const release = () => {

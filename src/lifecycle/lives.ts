@@ -8,7 +8,7 @@ import { assert } from '../errors.js';
 export const LIVES = {
   /** One load of a version in the repository (`core/model-entry.ts`). */
   entry: {
-    loading: { opened: 'ready', failed: 'failed' },
+    loading: { opened: 'ready', failed: 'failed', closed: 'unloaded' },
     ready: { interrupted: 'interrupted', retired: 'unloading' },
     interrupted: { interrupted: 'interrupted', resumed: 'ready', retired: 'unloading' },
     // Instances may still end and restart while the last requests are under way.

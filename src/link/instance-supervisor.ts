@@ -3,6 +3,7 @@
 // is ended by force, unless it has native code. Onnxruntime, for example, takes the whole process with it when its thread
 // ends during a computation. A thread with native code ends after its computation.
 
+import { statSync } from 'node:fs';
 import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
@@ -60,9 +61,12 @@ export class InstanceSupervisor {
   /** Why the supervisor ended the thread, if it did. */
   #endedFor: string | undefined;
   readonly #pauses = new RestartPauses();
+  /** When the module was changed last before the thread started. */
+  #changedAt: number | undefined;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#changedAt = changedAt(options.group);
   }
 
   /** Starts the thread. Rejects with the reason, for good, when the module cannot be loaded or its `setup` fails. */
@@ -212,9 +216,22 @@ export class InstanceSupervisor {
     this.#restart(this.#pauses.next(lived));
   }
 
+  /** A thread that starts again can only import the module as it is now. */
+  #tellOfChange(): void {
+    const { config, group, instance, logger } = this.#options;
+    const before = this.#changedAt;
+    this.#changedAt = changedAt(group);
+    if (before === this.#changedAt) return;
+    const { name, version } = config;
+    logger.warn(
+      `instance ${instance} of model '${name}' version ${version} starts again with a module that has changed since the model was loaded: ${group.url}`,
+    );
+  }
+
   #restart(pause: number): void {
     this.#pause = setTimeout(() => {
       this.#life.on('due');
+      this.#tellOfChange();
       this.#launch().then(this.#options.onReady, (error: unknown) => {
         if (this.#life.state !== 'resting') return;
         if (TritonUnrecoverableError.is(error)) return this.#options.onUnrecoverable(error);
@@ -226,6 +243,15 @@ export class InstanceSupervisor {
         this.#restart(pause);
       });
     }, pause);
+  }
+}
+
+/** When its module was changed last; undefined where that cannot be known. */
+function changedAt({ url }: InstanceGroup): number | undefined {
+  try {
+    return statSync(new URL(url)).mtimeMs;
+  } catch {
+    return undefined;
   }
 }
 

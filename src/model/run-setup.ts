@@ -16,7 +16,10 @@ export interface SetupContext {
   /** The instance's own entry of its group's `args`; undefined where there is none. */
   readonly args: unknown;
   readonly logger: Logger;
-  /** Fires when the server stops before `setup` has ended. The stop does not wait long for a `setup` that goes on. */
+  /**
+   * Fires when the server stops before `setup` has ended, or the model is unbound, unloaded or bound anew. Nothing waits long for a
+   * `setup` that goes on.
+   */
   readonly signal: AbortSignal;
 }
 

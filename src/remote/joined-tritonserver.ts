@@ -75,6 +75,8 @@ export class JoinedTritonserver implements ServerHandle {
   readonly #limits = new Map<string, number>();
   /** Names of models that are to be loaded again. */
   readonly #lost = new Set<string>();
+  /** Names of models that are loaded again now. */
+  readonly #loadingAgain = new Set<string>();
   /** Loads and unloads of each name, in turn. */
   readonly #turns = new Turns();
   readonly #over = new AbortController();
@@ -83,8 +85,8 @@ export class JoinedTritonserver implements ServerHandle {
   #heartbeat: Heartbeat | undefined;
   #isLinked = false;
   #isWatching = false;
-  /** What the log was told last, so that it is not told again and again. */
-  #failure: string | undefined;
+  /** What the log was told last of each name, and of tritonserver under '', so that it is not told again and again. */
+  readonly #failures = new Map<string, string>();
   #watcher: SignalWatcher | undefined;
   #stopping: Promise<void> | undefined;
 
@@ -243,9 +245,8 @@ export class JoinedTritonserver implements ServerHandle {
     while (!this.#over.signal.aborted && (this.#lost.size > 0 || this.#unready().length > 0)) {
       await pause(LOOK_MS, this.#over.signal);
       const isThere = await this.#isThere();
-      // A name whose load fails comes back, and has its turn after the next look.
-      const lost = [...this.#lost];
-      if (isThere) for (const name of lost) await this.#loadAgain(name);
+      // A load may never end, and other names do not wait for it. A name whose load fails comes back, after the next look.
+      if (isThere) for (const name of this.#lost) void this.#loadAgain(name);
       // It has none of the models when it is there again.
       else for (const name of this.#unready()) this.#lost.add(name);
     }
@@ -259,8 +260,9 @@ export class JoinedTritonserver implements ServerHandle {
     for (const versions of this.#models.values()) for (const { key } of versions.values()) this.#listener.lose(key);
   }
 
+  /** Without those that are loaded again now. */
   #unready(): readonly string[] {
-    const names = [...this.#models.keys()];
+    const names = [...this.#models.keys()].filter((name) => !this.#loadingAgain.has(name));
     return names.filter((name) => [...this.#models.get(name)!.values()].some(({ model }) => !model.isReady));
   }
 
@@ -273,14 +275,16 @@ export class JoinedTritonserver implements ServerHandle {
     });
     if (!isThere && !this.#over.signal.aborted) {
       // It was there meanwhile.
-      if (this.#isLinked) this.#failure = undefined;
-      this.#tell(`the tritonserver at ${this.#options.url} is gone; looking for it: ${reason}`);
+      if (this.#isLinked) this.#failures.clear();
+      this.#tell('', `the tritonserver at ${this.#options.url} is gone; looking for it: ${reason}`);
     }
     this.#isLinked = isThere;
     return isThere;
   }
 
   async #loadAgain(name: string): Promise<void> {
+    if (this.#loadingAgain.has(name)) return;
+    this.#loadingAgain.add(name);
     const limitMs = Math.round(this.#limits.get(name) ?? LOAD_AGAIN_MS);
     try {
       await this.#turns.take(name, async () => {
@@ -289,7 +293,7 @@ export class JoinedTritonserver implements ServerHandle {
         if (versions === undefined || this.#over.signal.aborted) return;
         await this.#ask(name, limitMs);
         for (const { model } of versions.values()) model.isReady = true;
-        this.#failure = undefined;
+        this.#failures.delete(name);
         this.logger.info(`model '${name}' is loaded again`);
       });
     } catch (thrown) {
@@ -297,14 +301,17 @@ export class JoinedTritonserver implements ServerHandle {
       this.#lost.add(name);
       const { code, message } = TritonError.from(thrown);
       if (code === 'DEADLINE_EXCEEDED') this.#limits.set(name, Math.min(LOAD_MS, 2 * limitMs));
-      this.#tell(`model '${name}' is not loaded again: ${message}`);
+      this.#tell(name, `model '${name}' is not loaded again: ${message}`);
+    } finally {
+      this.#loadingAgain.delete(name);
+      void this.#watch();
     }
   }
 
   /** Says a failure in the log, once for as long as it stays the same. */
-  #tell(failure: string): void {
-    if (failure !== this.#failure) this.logger.error(failure);
-    this.#failure = failure;
+  #tell(name: string, failure: string): void {
+    if (failure !== this.#failures.get(name)) this.logger.error(failure);
+    this.#failures.set(name, failure);
   }
 
   watchSignals(times: StopTimes): Promise<void> {

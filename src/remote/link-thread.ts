@@ -46,6 +46,7 @@ function perform(call: OwnCall): Promise<void> | void {
     case 'unload':
       return client.unbind(call.config);
     case 'started':
+    case 'end load':
     case 'broken':
     case 'retired':
   }

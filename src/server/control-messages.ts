@@ -34,6 +34,8 @@ export type ControlCall =
       /** A client asked for the load: the model is loaded even in explicit mode. */
       readonly now?: boolean;
     }
+  /** The load of a version under way ends. */
+  | { readonly kind: 'end load'; readonly config: CompleteModelConfig }
   /** Models that could not be bound. */
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }
@@ -105,6 +107,7 @@ export interface HostRequest {
         /** The configuration of this load; undefined for the bound one. */
         readonly config: CompleteModelConfig | undefined;
       }
+    /** The opening may not be open yet. */
     | { readonly kind: 'close'; readonly opening: number }
     /** Asks for nothing but an answer. */
     | { readonly kind: 'ping' }

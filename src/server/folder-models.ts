@@ -39,6 +39,8 @@ export class FolderModels {
   readonly #known = new Map<string, KnownModel>();
   /** Changes of each model, in turn. */
   readonly #turns = new Turns();
+  /** Models that the last poll left out. */
+  readonly #leftOut = new Set<string>();
   #polling: Promise<void> = Promise.resolve();
 
   constructor(options: FolderModelsOptions) {
@@ -72,8 +74,19 @@ export class FolderModels {
    */
   pollWithin(seconds: number): Promise<void> {
     return this.#poll(async (name, places) => {
-      if (!this.#turns.isBusy(name)) await within(this.#look(name, places, false), seconds);
+      if (this.#turns.isBusy(name)) return this.#leaveOut(name);
+      this.#leftOut.delete(name);
+      await within(this.#look(name, places, false), seconds);
     });
+  }
+
+  /** Says so once. */
+  #leaveOut(name: string): void {
+    if (this.#leftOut.has(name)) return;
+    this.#leftOut.add(name);
+    this.#options
+      .logger()
+      ?.info(`the poll leaves out '${name}', which still loads; that ends when its folder is removed`);
   }
 
   /** Never rejects. */
@@ -88,6 +101,7 @@ export class FolderModels {
     for (const name of wanted ?? [])
       if (!places.has(name) && this.#options.bindings.find(name).length === 0) this.#missing(name);
     const gone = [...this.#known.keys()].filter((name) => wanted === undefined && !places.has(name));
+    for (const name of gone) this.#options.bindings.endLoads(name);
     await inTurns([...names, ...gone], (name) => look(name, places.get(name) ?? []));
   }
 

@@ -7,6 +7,7 @@ import type { ClientTlsOptions } from '../client/client-options.js';
 import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
+import { loadSuperseded } from '../lifecycle/interrupted-load.js';
 import { ChannelHost } from '../link/channel-host.js';
 import { HostPort } from '../link/host-port.js';
 import type { ThreadedInstance } from '../link/instance-supervisor.js';
@@ -58,6 +59,8 @@ export class HostedModels {
   readonly #numbers = new Map<string, Set<number>>();
   /** By the numbers of the server's thread. */
   readonly #openings = new Map<number, ServedOpening>();
+  /** The openings that are not open yet, by the same numbers. */
+  readonly #starting = new Map<number, AbortController>();
   /** The openings at the death of the server's thread, for the next thread, by model. */
   readonly #left = new Map<number, ModelOpening>();
   #nextId = 0;
@@ -199,7 +202,12 @@ export class HostedModels {
     }
     const known = this.#models.get(id);
     if (known === undefined) throw new TritonError('UNAVAILABLE', 'the model was unbound');
-    const opening = await known.model.open(config);
+    const starting = new AbortController();
+    this.#starting.set(number, starting);
+    const opening = await known.model.open(config, starting.signal).finally(() => {
+      // The next server's thread counts anew.
+      if (this.#starting.get(number) === starting) this.#starting.delete(number);
+    });
     if (!worker.isOver) return this.#connect({ model: id, number, opening, threads: opening.threads }, worker);
     // Nothing would take the other ends of their ports.
     await opening.close();
@@ -233,6 +241,7 @@ export class HostedModels {
   }
 
   async #close(number: number): Promise<readonly InstancePort[]> {
+    this.#starting.get(number)?.abort(loadSuperseded());
     const served = this.#openings.get(number);
     this.#openings.delete(number);
     for (const host of served?.hosts ?? []) host.close();

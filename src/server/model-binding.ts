@@ -13,6 +13,7 @@ import { type CompleteModelConfig, modelKey } from '../model/complete-model-conf
 import { completeModelConfig } from '../model/complete-model.js';
 import { type InstanceGroup, isInstanceGroup } from '../model/instance-group.js';
 import { INTERRUPTION_GRACE, loadInterrupted, unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { joinSignals } from '../lifecycle/join-signals.js';
 import { instanceLogger, type Logger } from '../observability/logger.js';
 import { runSetup, type Setup, setupContext, TEARDOWN_GRACE } from '../model/run-setup.js';
 import type { TensorSpecs } from '../model/tensor-spec.js';
@@ -45,6 +46,8 @@ export class ModelBinding implements HostedModel {
   readonly #openings = new Map<ModelOpening, Promise<void>>();
   /** Ends the loads under way. Each server gets a new one. */
   #interruption = new AbortController();
+  /** Ends the load that the program has asked for. */
+  #ending: AbortSignal | undefined;
   /** Loads that are not set up yet. */
   #starting = 0;
   /** Loads that need the `setup` of this thread; `teardown` runs after the last of them. */
@@ -94,24 +97,27 @@ export class ModelBinding implements HostedModel {
   }
 
   /** Makes the server load the model, which sets it up. Rejects with the reason of a failure. */
-  async load(server: ServerHandle, options?: HostedLoad): Promise<void> {
+  async load(server: ServerHandle, options: HostedLoad = {}): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
+    this.#ending = options.signal;
     if (this.#interruption.signal.aborted) this.#interruption = new AbortController();
     try {
       await server.load(this, options);
     } catch (error) {
       // The original error counts, not its copy from the server's thread, which a stop may end first.
-      const { aborted, reason } = this.#interruption.signal;
-      throw this.#failure ?? TritonError.from(aborted ? reason : error);
+      const ended = [this.#interruption.signal, options.signal].find((signal) => signal?.aborted);
+      throw this.#failure ?? TritonError.from(ended === undefined ? error : ended.reason);
+    } finally {
+      this.#ending = undefined;
     }
   }
 
   /**
-   * The server calls it for every load, with a configuration that replaces the bound one, if any. When it fails, it
-   * rejects with the reason and leaves nothing open.
+   * The server calls it for every load, with a configuration that replaces the bound one, if any. When it fails, or a signal ends the
+   * load, it rejects with the reason and leaves nothing open.
    */
-  async open(override?: CompleteModelConfig): Promise<ModelOpening> {
+  async open(override?: CompleteModelConfig, ending?: AbortSignal): Promise<ModelOpening> {
     const { logger, tracing } = this.#server!;
     this.#logger = logger;
     if (override !== undefined) checkCallables(this.#sources, override.name, override);
@@ -126,7 +132,8 @@ export class ModelBinding implements HostedModel {
       traces: tracing !== undefined,
       onClosed: () => this.#forget(opening),
     });
-    const opened = this.#start(opening, this.#interruption.signal);
+    const { signal, release } = joinSignals([this.#interruption.signal, this.#ending, ending]);
+    const opened = this.#start(opening, signal!).finally(release);
     this.#openings.set(
       opening,
       opened.catch(() => undefined),
@@ -202,7 +209,7 @@ export class ModelBinding implements HostedModel {
     this.#isLeftBehind = true;
     const { name, version } = this.config;
     this.#logger?.warn(
-      `setup of '${name}' version ${version} does not heed its signal: the stop does not wait for it, and teardown runs after it`,
+      `setup of '${name}' version ${version} does not heed its signal: nothing waits for it any more, and teardown runs after it`,
     );
     const over = () => (this.#isLeftBehind = false);
     setup.then(over, over);

@@ -4,7 +4,8 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import { matchOpenAiRoute } from '../frontend/openai/openai-routes.js';
-import { loadInterrupted } from '../lifecycle/interrupted-load.js';
+import { loadInterrupted, loadSuperseded } from '../lifecycle/interrupted-load.js';
+import { joinSignals } from '../lifecycle/join-signals.js';
 import { Turns } from '../lifecycle/turns.js';
 import type { ModelBinding } from './model-binding.js';
 import type { HostedLoad, ServerHandle } from './server-handle.js';
@@ -26,6 +27,8 @@ interface Place {
   binding: ModelBinding;
   /** The last `bind` that replaces the binding, until it has loaded or failed. */
   replacing?: Promise<void> | undefined;
+  /** Ends the load of the last `bind`. */
+  ending?: AbortController;
 }
 
 const HOW_TO_REPLACE = '; use rebind to replace it, or bind with { replace: true } where it may be there';
@@ -38,6 +41,10 @@ export class ModelBindings {
   readonly #retiring = new Set<ModelBinding>();
   /** Unbound bindings that a server may serve until it has stopped. */
   readonly #leftBehind = new Set<ModelBinding>();
+  /** Released bindings whose code in this thread goes on. */
+  readonly #endless = new Set<ModelBinding>();
+  /** End the loads under way, by name and version. */
+  readonly #loads = new Map<string, AbortController>();
   /** Changes of each name and version, in turn. */
   readonly #turns = new Turns();
   readonly #onUnrecoverable: (error: TritonError) => void;
@@ -76,15 +83,20 @@ export class ModelBindings {
 
   /**
    * Adds a binding, and loads it in the background where there is a server. Throws ALREADY_EXISTS for a bound name and
-   * version, unless `replace` is set. No options: bound models cannot be replaced here.
+   * version, unless `replace` is set, which also ends the load of the `bind` before. No options: bound models cannot be replaced
+   * here.
    */
   add(binding: ModelBinding, options?: BindOptions): void {
     const { replace = false } = options ?? {};
     const { name, version } = binding.config;
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
+    const ending = new AbortController();
+    const { signal } = ending;
     if (place !== undefined && replace) {
-      const loading = this.replace(binding).then(() => undefined);
+      place.ending?.abort(loadSuperseded());
+      place.ending = ending;
+      const loading = this.replace(binding, { signal }).then(() => undefined);
       binding.loading = loading;
       place.replacing = loading;
       const over = () => {
@@ -99,8 +111,9 @@ export class ModelBindings {
         `Cannot add model with the same name twice: '${name}' version ${version} is bound${options === undefined ? '' : HOW_TO_REPLACE}`,
       );
     }
-    this.#places.set(binding.key, { binding });
-    if (this.#server !== undefined) void this.#load(binding, this.#server);
+    const server = this.#server;
+    this.#places.set(binding.key, server === undefined ? { binding } : { binding, ending });
+    if (server !== undefined) void this.#load(binding, server, { signal });
   }
 
   /** Whether a bound model is served at this path, which is none of Triton's protocol: at its own route, or for the OpenAI API. */
@@ -122,11 +135,11 @@ export class ModelBindings {
   }
 
   /** Resolves when the new binding serves. When it does not load, the old one stays. Rejects with NOT_FOUND. */
-  async replace(binding: ModelBinding): Promise<Retirement> {
+  async replace(binding: ModelBinding, options: HostedLoad = {}): Promise<Retirement> {
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
-    if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place));
+    if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place, options));
     this.#leftBehind.add(place.binding);
     place.binding = binding;
     return AT_ONCE;
@@ -151,11 +164,16 @@ export class ModelBindings {
     const { key } = binding;
     const isThere = () => this.#places.get(key) === place;
     if (!isThere()) throw notBound(binding, 'was unbound before it was replaced');
+    options.signal?.throwIfAborted();
     const server = this.#server;
     if (server !== undefined) {
       this.#replacing.add(binding);
       try {
         await this.#loadOn(server, binding, options);
+      } catch (error) {
+        // Where the load was ended, its code may take a while to end.
+        if (this.#server === server) await this.#releaseNow(binding);
+        throw isThere() ? error : notBound(binding, UNBOUND_MEANWHILE);
       } finally {
         this.#replacing.delete(binding);
       }
@@ -166,7 +184,7 @@ export class ModelBindings {
       if (!isThere()) {
         // An `unbind` that came meanwhile has a later turn, and unloads this model, unless the server stops before.
         this.#leftBehind.add(binding);
-        throw notBound(binding, 'was unbound while it was replaced');
+        throw notBound(binding, UNBOUND_MEANWHILE);
       }
     }
     const old = place.binding;
@@ -174,10 +192,16 @@ export class ModelBindings {
     return this.#retire(old, server);
   }
 
+  /** Ends the loads under way of all versions of a name, or of one: their code may never come to an end. */
+  endLoads(name: string, version?: number): void {
+    for (const { key } of this.find(name, version)) this.#loads.get(key)?.abort(loadSuperseded());
+  }
+
   /** Resolves when the models get no more requests. Rejects with NOT_FOUND. */
   async remove(name: string, version: number | undefined): Promise<Retirement> {
     const removed = this.find(name, version);
     if (removed.length === 0) throw new TritonError('NOT_FOUND', `model '${name}' is not bound`);
+    this.endLoads(name, version);
     for (const { key } of removed) this.#places.delete(key);
     const retirements = await Promise.all(
       removed.map((binding) => this.#turns.take(binding.key, () => this.#unload(binding))),
@@ -221,9 +245,18 @@ export class ModelBindings {
 
   /** Releases an unbound model. A stopping server may still answer requests on it, and then releases it itself. */
   async #release(binding: ModelBinding): Promise<void> {
-    if (this.#stopping === undefined) return binding.release();
+    if (this.#stopping === undefined) return this.#releaseNow(binding);
     this.#leftBehind.add(binding);
     await this.#stopping.over;
+  }
+
+  async #releaseNow(binding: ModelBinding): Promise<void> {
+    try {
+      await binding.release();
+    } finally {
+      for (const other of this.#endless) if (!other.isLeftBehind) this.#endless.delete(other);
+      if (binding.isLeftBehind) this.#endless.add(binding);
+    }
   }
 
   /**
@@ -256,7 +289,7 @@ export class ModelBindings {
 
   /** Whether code of a model still runs, without anything that waits for it. */
   get areLeftBehind(): boolean {
-    return this.#all.some(({ isLeftBehind }) => isLeftBehind);
+    return [...this.#all, ...this.#endless].some(({ isLeftBehind }) => isLeftBehind);
   }
 
   /** Releases all models after the server's end; they stay bound. */
@@ -267,7 +300,7 @@ export class ModelBindings {
     const all = this.#all;
     this.#leftBehind.clear();
     try {
-      await Promise.all(all.map((binding) => binding.release()));
+      await Promise.all(all.map((binding) => this.#releaseNow(binding)));
     } finally {
       stopping?.end();
     }
@@ -286,14 +319,22 @@ export class ModelBindings {
 
   async #loadOn(server: ServerHandle, binding: ModelBinding, options: HostedLoad): Promise<void> {
     binding.onUnrecoverable = this.#onUnrecoverable;
+    const ending = new AbortController();
+    const { signal, release } = joinSignals([ending.signal, options.signal]);
+    this.#loads.set(binding.key, ending);
     try {
-      await binding.load(server, options);
+      await binding.load(server, { ...options, signal: signal! });
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
       throw this.#server === server ? error : loadInterrupted();
+    } finally {
+      release();
+      this.#loads.delete(binding.key);
     }
   }
 }
+
+const UNBOUND_MEANWHILE = 'was unbound while it was replaced';
 
 const AT_ONCE: Retirement = { ended: Promise.resolve() };
 

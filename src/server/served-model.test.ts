@@ -46,6 +46,8 @@ async function serve() {
   return { repository, control, shared, source, instance, statistics, send, works, waits };
 }
 
+const { signal: SIGNAL } = new AbortController();
+
 /** What the models of a server share, by itself. */
 function surroundings() {
   return { caller: {} as never, openings: new Set<ServedOpening>(), isEnding: false, isOwnerBlocked: false };
@@ -55,7 +57,7 @@ describe('a served model of a server that ends', () => {
   it('opens nothing any more', async () => {
     const shared = { ...surroundings(), isEnding: true };
     const source = new ManualSource(new ManualInstance());
-    await expect(new ServedModel(CONFIG, source, shared).open(CONFIG)).rejects.toMatchObject({
+    await expect(new ServedModel(CONFIG, source, shared).open(CONFIG, SIGNAL)).rejects.toMatchObject({
       code: 'UNAVAILABLE',
       message: 'Server exiting',
     });
@@ -65,7 +67,7 @@ describe('a served model of a server that ends', () => {
   it('closes what was opened meanwhile', async () => {
     const shared = surroundings();
     const source = new ManualSource(new ManualInstance());
-    const opening = new ServedModel(CONFIG, source, shared).open(CONFIG);
+    const opening = new ServedModel(CONFIG, source, shared).open(CONFIG, SIGNAL);
     shared.isEnding = true;
     await expect(opening).rejects.toMatchObject({ code: 'UNAVAILABLE', message: 'Server exiting' });
     expect([shared.openings.size, source.closes]).toEqual([0, 1]);

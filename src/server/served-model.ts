@@ -8,8 +8,8 @@ import { type OpenedInstances, ServedOpening, type ServedSurroundings } from './
 
 /** The source of a model's instances, for every load anew. */
 export interface InstanceSource {
-  /** Sets the model up and starts its instances. `override` replaces the bound configuration. */
-  open(override: CompleteModelConfig | undefined): Promise<OpenedInstances>;
+  /** Sets the model up and starts its instances, until the signal. `override` replaces the bound configuration. */
+  open(override: CompleteModelConfig | undefined, signal: AbortSignal): Promise<OpenedInstances>;
   /** Called when the model's readiness changes. */
   onReady(isReady: boolean): void;
 }
@@ -26,9 +26,9 @@ export class ServedModel implements LoadableModel {
     this.#surroundings = surroundings;
   }
 
-  async open(config: CompleteModelConfig): Promise<ServedOpening> {
+  async open(config: CompleteModelConfig, signal: AbortSignal): Promise<ServedOpening> {
     this.#checkEnding();
-    const opened = await this.#source.open(config === this.config ? undefined : config);
+    const opened = await this.#source.open(config === this.config ? undefined : config, signal);
     try {
       this.#checkEnding();
     } catch (error) {

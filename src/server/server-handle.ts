@@ -2,6 +2,7 @@
 
 import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelInstance } from '../link/channel-instance.js';
 import { PortChannel } from '../link/channel.js';
@@ -28,9 +29,10 @@ export interface HostedModel {
   readonly config: CompleteModelConfig;
   /**
    * Sets the model up and starts its threads, for every load anew. `override` replaces the bound configuration. Earlier
-   * openings may still be open. Rejects with INVALID_ARG when the callables cannot work with the configuration.
+   * openings may still be open. Rejects with INVALID_ARG when the callables cannot work with the configuration, and when the signal
+   * ends the load.
    */
-  open(override?: CompleteModelConfig): Promise<ModelOpening>;
+  open(override?: CompleteModelConfig, signal?: AbortSignal): Promise<ModelOpening>;
   readonly onUnrecoverable: (error: TritonError) => void;
   /** Whether the server serves the model; false after a client unloaded it. The server sets it. */
   isReady: boolean;
@@ -39,6 +41,8 @@ export interface HostedModel {
 export interface HostedLoad {
   /** A client asked for the load: the model is loaded even in explicit mode. */
   readonly now?: boolean;
+  /** Ends the load. */
+  readonly signal?: AbortSignal;
 }
 
 export interface ServerHandle {
@@ -112,17 +116,19 @@ export class LocalServer implements ServerHandle {
     return this.#server.start();
   }
 
-  load(model: HostedModel, { now }: HostedLoad = {}): Promise<void> {
+  load(model: HostedModel, { now, signal }: HostedLoad = {}): Promise<void> {
     const source: InstanceSource = {
-      open: async (override) => {
+      open: async (override, ending) => {
         // A client's earlier load may get its turn only now, when the model may already belong to another server.
         if (this.#stopping !== undefined)
           throw new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
-        return this.#instancesOf(await model.open(override), model);
+        return this.#instancesOf(await model.open(override, ending), model);
       },
       onReady: (isReady) => (model.isReady = isReady),
     };
-    return this.#server.load(model.config, source, { now });
+    const endLoad = () => this.#server.endLoad(model.config);
+    const unfollow = signal && followSignal(signal, endLoad);
+    return this.#server.load(model.config, source, { now }).finally(unfollow);
   }
 
   #instancesOf(opening: ModelOpening, { onUnrecoverable }: HostedModel): OpenedInstances {

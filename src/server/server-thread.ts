@@ -5,6 +5,7 @@ import { workerData } from 'node:worker_threads';
 import type { LoadParameters } from '../core/client-loads.js';
 import { PortChannel } from '../link/channel.js';
 import { ChannelInstance } from '../link/channel-instance.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { LEAST_LARGE_BYTES } from '../sockets/large-memory.js';
 import type { InstancePort, ServerThreadData } from './control-messages.js';
@@ -47,19 +48,21 @@ function memoryOf(files: LoadParameters['files']): readonly ArrayBuffer[] {
 /** The source of a model's instances, which are at the other ends of ports. */
 function sourceOf(model: number, bound: CompleteModelConfig): InstanceSource {
   return {
-    open: async (override) => {
+    open: async (override, signal) => {
       const opening = nextOpening++;
       const instanceAt = ({ port, thread }: InstancePort) => {
         const end = (reason: string) => control.post({ kind: 'end instance', opening, thread: thread!, reason });
         return new ChannelInstance(override ?? bound, new PortChannel(port), thread === undefined ? undefined : end);
       };
-      const { ports } = await control.ask({ kind: 'open', model, opening, config: override });
+      const close = () => control.ask({ kind: 'close', opening });
+      const unfollow = followSignal(signal, () => void close().catch(() => undefined));
+      const { ports } = await control.ask({ kind: 'open', model, opening, config: override }).finally(unfollow);
       const opened: OpenedInstances = {
         instances: ports.map(instanceAt),
         onRestart: (instance) => instance.close?.(),
         close: async () => {
           openings.delete(opening);
-          await control.ask({ kind: 'close', opening });
+          await close();
         },
       };
       openings.set(opening, (port) => opened.onRestart(instanceAt(port)));
@@ -77,6 +80,8 @@ function perform(call: OwnCall): Promise<ServerPorts | void> | void {
       return server.started();
     case 'load':
       return server.load(call.config, sourceOf(call.model, call.config), call);
+    case 'end load':
+      return server.endLoad(call.config);
     case 'broken':
       return server.listBroken(call.models);
     case 'attach':

@@ -333,8 +333,8 @@ export class Server {
     const { models } = this.#engine;
     const { config } = model;
     if (models.has(config.name, config.version)) {
-      await models.replace(model);
-      if (now) await models.loadVersion(config.name, config.version);
+      await models.replace(model, { isClients: now });
+      if (now) await models.loadVersion(config.name, config.version, { isClients: now });
       await this.#reapplyVersionPolicy(config);
       return;
     }
@@ -342,13 +342,18 @@ export class Server {
     if (again !== undefined) {
       // Its instances are alive and warmed up.
       const loaded = { ...(again.override ?? config), modelWarmup: [] };
-      if (again.isLoaded) await models.loadVersion(config.name, config.version, loaded);
+      if (again.isLoaded) await models.loadVersion(config.name, config.version, { config: loaded });
       return;
     }
     const { modelControlMode, loadModel } = this.#options;
-    if (now) await models.loadVersion(config.name, config.version);
+    if (now) await models.loadVersion(config.name, config.version, { isClients: now });
     else if (modelControlMode !== 'explicit' || loadModel.includes('*') || loadModel.includes(config.name))
       await models.applyVersionPolicy(config.name, config.version);
+  }
+
+  /** Ends the load of a version that is under way, if any. */
+  endLoad(config: CompleteModelConfig): void {
+    this.#engine.models.endLoad(config);
   }
 
   /** The user's thread is blocked, or is not any more. */

@@ -3,6 +3,7 @@
 
 import { TritonError } from '../errors.js';
 import type { RequestTracing } from '../host/request-tracing.js';
+import { followSignal } from '../lifecycle/follow-signal.js';
 import { Restarts } from '../lifecycle/restarts.js';
 import { type LogSink, ServerLogger } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
@@ -101,19 +102,26 @@ export class ThreadServer implements ServerHandle {
     return ports!;
   }
 
-  async load(model: HostedModel, { now = false }: HostedLoad = {}): Promise<void> {
+  async load(model: HostedModel, { now = false, signal }: HostedLoad = {}): Promise<void> {
     const id = this.#models.add(model);
     this.#loading.add(id);
+    const { config } = model;
+    const endLoad = () => void this.#worker.call({ kind: 'end load', config }).catch(() => undefined);
+    const unfollow = signal && followSignal(signal, endLoad);
     try {
-      await this.#onLivingServer((worker) => worker.call({ kind: 'load', config: model.config, model: id, now }));
+      await this.#onLivingServer(async (worker) => {
+        signal?.throwIfAborted();
+        return worker.call({ kind: 'load', config, model: id, now });
+      });
     } catch (error) {
       this.#models.abandon(id);
       throw error;
     } finally {
+      unfollow?.();
       this.#loading.delete(id);
     }
     // A restart does not load the replaced model.
-    this.#models.forget(model.config, id);
+    this.#models.forget(config, id);
   }
 
   async listBroken(models: readonly RepositoryModel[]): Promise<void> {

@@ -126,6 +126,40 @@ describe('a model in a tritonserver that runs already', () => {
     expect(await ask(server.models.get('Times')!.instances[0]!, [21])).toEqual([42]);
   });
 
+  it('is loaded again although the load of another model never ends', async () => {
+    await using server = await new PlayedTritonserver().start();
+    await using triton = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'));
+    const names = ['Endless', 'Second', 'Third'];
+    for (const modelName of names) triton.bind({ ...times(2), modelName });
+    await triton.connect();
+    server.endless = 'Endless';
+    server.models.get('Endless')!.instances[0]!.end();
+    await expect.poll(() => server.asked.filter((path) => path.endsWith('/Endless/load')).length).toBe(2);
+    for (const name of names.slice(1)) {
+      server.models.get(name)!.instances[0]!.end();
+      await expect.poll(() => server.loads.filter((load) => load === name).length, { timeout: 10_000 }).toBe(2);
+    }
+    await server.kill();
+    await server.start();
+    await expect.poll(() => server.loads.filter((load) => load === 'Third').length, { timeout: 10_000 }).toBe(3);
+  });
+
+  it('has each failure said once, however many models fail in turn', async () => {
+    await using server = await new PlayedTritonserver().start();
+    const log: string[] = [];
+    const logger = { ...SILENT, error: (text: string) => void log.push(text) };
+    await using triton = joined(server, join(emptyFolder('tstriton-joined-'), 'app.sock'), { logger });
+    for (const modelName of ['First', 'Second']) triton.bind({ ...times(2), modelName });
+    await triton.connect();
+    server.refusal = 'no room';
+    for (const { instances } of server.models.values()) instances[0]!.end();
+    await expect.poll(() => server.asked.filter((path) => path.endsWith('/Second/load')).length).toBeGreaterThan(3);
+    const failures = log.filter((text) => text.includes('is not loaded again'));
+    expect(failures.toSorted()).toEqual(
+      ['First', 'Second'].map((name) => `model '${name}' is not loaded again: no room`),
+    );
+  });
+
   it('loses its instances and loads within a while when all of tritonserver is silent, and is loaded again', async () => {
     await using server = await new PlayedTritonserver().start();
     const log: string[] = [];

@@ -1,11 +1,14 @@
 // Instances in threads of their own: each way in which one can die, and what becomes of requests, model and server.
 import { once } from 'node:events';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 
 import { describe, expect, it } from 'vitest';
 
 import { defineModel, instanceGroup, type Triton } from 'tstriton';
 
+import { modelRepository } from '../support/model-repository.js';
 import { gate, inferJson, pendingRequests, startServer } from '../support/start-server.js';
 
 const MODULE = new URL('../fixtures/instance.js', import.meta.url);
@@ -285,6 +288,37 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     expect(ENDS_OF_WAITING).toContainEqual([status, error]);
     for (let i = 0; i < 4; i++) expect((await ask(server.http, 'answer')).said).toMatchObject({ args: 'new' });
     expect(await metrics()).toContain('tstriton_instances{model="Threads",version="1"} 1\n');
+  });
+
+  it('that starts again with a module that has changed says so', async () => {
+    const module = (number: number) =>
+      `export default (requests) => requests.map(({ inputs: { x } }) => {
+  if (x.data[0] === 1) process.exit(1);
+  return { y: ['${number}'], thread: [0] };
+});`;
+    const folder = modelRepository({ 'model.mjs': module(1) });
+    const warnings: string[] = [];
+    const quiet = () => undefined;
+    const logger = { debug: quiet, info: quiet, error: quiet, warn: (text: string) => void warnings.push(text) };
+    const url = pathToFileURL(join(folder.path, 'model.mjs'));
+    const config = { serverThread, logger };
+    await using server = await startServer(
+      (triton) => triton.bind({ ...model, inferFunc: instanceGroup(url) }),
+      config,
+    );
+    const { http } = server;
+    const restarted = async () => {
+      await ask(http, 'exit');
+      await expect.poll(async () => (await ask(http, 'answer')).status).toBe(200);
+      return (await ask(http, 'answer')).said;
+    };
+    expect([await restarted(), warnings]).toEqual([1, []]);
+    folder.write('model.mjs', module(2));
+    expect(await restarted()).toBe(2);
+    expect(await restarted()).toBe(2);
+    expect(warnings).toEqual([
+      `instance 0 of model 'Threads' version 1 starts again with a module that has changed since the model was loaded: ${url.href}`,
+    ]);
   });
 
   it('that does not start again can be unloaded, and stays so', async () => {

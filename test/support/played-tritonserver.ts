@@ -23,6 +23,8 @@ export class PlayedTritonserver {
   isSilent = false;
   /** As a server that was killed while it loads, and whose connection another process holds: this many loads are not answered. */
   unansweredLoads = 0;
+  /** The name of a model whose loads are never answered. */
+  endless: string | undefined;
   /** Answers loads with this error. */
   refusal: string | undefined;
   /** Undefined while it is not there. */
@@ -36,8 +38,10 @@ export class PlayedTritonserver {
   async start(): Promise<this> {
     this.#server = createServer((request, response) => {
       if (this.isSilent) return;
-      if (request.url!.endsWith('/load') && this.unansweredLoads > 0) {
+      const isEndless = request.url!.endsWith(`/${this.endless}/load`);
+      if (isEndless || (request.url!.endsWith('/load') && this.unansweredLoads > 0)) {
         this.asked.push(request.url!);
+        if (isEndless) return;
         this.unansweredLoads--;
         return;
       }

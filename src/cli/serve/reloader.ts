@@ -159,7 +159,8 @@ export class Reloader {
     // A client that listens to a stream of the old version for hours keeps nobody from the next one.
     for (const outcome of outcomes) {
       outcome.catch((error: unknown) => {
-        if (this.#triton === undefined) return;
+        // A later version has ended its load.
+        if (isOver()) return;
         this.#say(`${source.name}: the version before goes on\n${failureText(error)}`);
       });
     }

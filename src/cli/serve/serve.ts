@@ -53,7 +53,11 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
   const say = (line: string) => io.err(`${line}\n`);
   const reloader = flags.watch === true ? new Reloader(sources, say) : undefined;
   const stop = new AbortController();
-  const onSignal = () => stop.abort();
+  const onSignal = () => {
+    stop.abort();
+    // The loads that the stop ends are no news.
+    reloader?.close();
+  };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
   try {

@@ -44,15 +44,19 @@ describe('BatchScheduler with preserved order', () => {
     expect(harness.answers.slice(2)).toEqual(['a ok', 'c INTERNAL asked to fail', 'd ok']);
   });
 
-  it('counts a request once whose client goes while its answer is held back', () => {
+  it('lets go of a request whose client goes while its answer is held back, and counts it once', () => {
     const instances = [new ManualInstance(), new ManualInstance()];
     const harness = start(ORDERED, instances);
     const [, b] = harness.sendAll('ab');
     pass();
     instances[1]!.last.finish();
     b!.cancel();
+    b!.cancel();
+    expect(harness.answers).toEqual(['b CANCELLED']);
     instances[0]!.last.finish();
-    expect(harness.answers).toEqual(['a ok', 'b ok']);
+    b!.cancel();
+    expect(harness.answers).toEqual(['b CANCELLED', 'a ok']);
+    expect(harness.ended).toEqual(['b', 'a']);
     expect(instances[1]!.last.cancelled).toEqual([]);
     expect([harness.statistics.success.count, harness.statistics.fail.count]).toEqual([2, 0]);
   });

@@ -9,6 +9,7 @@ import type { RequestSequence } from '../../model/request-sequence.js';
 import type { InflightRequest, ResponseSink } from '../response-sink.js';
 import { epochNow, type StartedTrace } from '../../observability/traces.js';
 import type { RequestTrace } from './request-trace.js';
+import type { Withdrawal } from './answer-order.js';
 import type { LiveSequence } from '../sequences/live-sequence.js';
 import type { QueuedRequest, QueueEntry } from './queue-entry.js';
 
@@ -67,6 +68,8 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   isIterating = false;
   /** While an instance has it ahead: finds out whether its execution has begun, or puts it back in the queue. */
   settle: (() => void) | undefined = undefined;
+  /** Of an outcome that is fixed and waits for its turn, or has. */
+  withdrawal: Withdrawal | undefined = undefined;
   live: LiveSequence | undefined = undefined;
   watcher: OutcomeWatcher | undefined = undefined;
   #decided = false;
@@ -167,6 +170,10 @@ export class PendingRequest implements ExecutionRequest, QueuedRequest, Inflight
   }
 
   cancel(): void {
+    const { withdrawal } = this;
+    this.withdrawal = undefined;
+    // Nobody is left to take the answer.
+    if (withdrawal?.() === true) return this.fail(new TritonError('CANCELLED', ''));
     if (this.#decided) return;
     this.settle?.();
     if (this.#execution === undefined || !this.watcher?.takeOver()) this.abandon();

@@ -184,7 +184,7 @@ export class RequestOutcomes {
 
   #succeed(request: PendingRequest, answer: Answer): void {
     if (this.#order === undefined) request.succeed(answer);
-    else this.#order.answer(request, () => request.succeed(answer));
+    else request.withdrawal = this.#order.answer(request, () => request.succeed(answer));
     request.watcher?.answered(answer);
   }
 
@@ -195,7 +195,7 @@ export class RequestOutcomes {
     { told = error, refused = false, isLeft = false }: FailureDetails,
   ): void {
     if (this.#order === undefined) request.fail(told, refused);
-    else this.#order.answer(request, () => request.fail(told, refused));
+    else request.withdrawal = this.#order.answer(request, () => request.fail(told, refused));
     request.watcher?.failed(error, isLeft);
   }
 

@@ -100,7 +100,7 @@ describe('SequenceBatcher', () => {
     batcher.add(instance, 0);
     for (const each of all) batcher.accept(each, 0);
     const sequence = new WeakRef(all[0]!.live!);
-    batcher.failAll(new TritonError('UNAVAILABLE', 'the instance is stalled'));
+    batcher.failAll(new TritonError('UNAVAILABLE', 'the instance is stalled'), 1);
     all = [];
     return vi.waitFor(() => {
       collectGarbage();
@@ -215,11 +215,30 @@ describe('SequenceBatcher', () => {
     for (const id of [1, 2]) batcher.accept(request(id, 'S'), 0);
     for (const each of run(instance, 0)) batcher.executed(each, 1);
     batcher.remove(instance, 2);
-    batcher.failAll(new TritonError('UNAVAILABLE', 'all instances ended while the request waited'));
+    batcher.failAll(new TritonError('UNAVAILABLE', 'all instances ended while the request waited'), 2);
     expect(() => batcher.accept(request(1), 3)).toThrow("sequence 1 of model 'm' was lost");
     batcher.close();
     expect(batcher.nextExpiry()).toBe(Infinity);
     expect(() => batcher.accept(request(2), 4)).toThrow('must specify the START flag');
+  });
+
+  it('tells the clients of sequences that a stalled instance kept so, once, unless it is closed', () => {
+    const instance = direct(4);
+    const { batcher, run, failed } = start([instance]);
+    for (const id of [1, 2, 3]) batcher.accept(request(id, 'S'), 0);
+    for (const each of run(instance, 0)) batcher.executed(each, 1);
+    batcher.accept(request(2), 2);
+    batcher.accept(request(3, 'E'), 2);
+    batcher.failAll(new TritonError('UNAVAILABLE', 'stalled'), 3);
+    expect(failed).toEqual(['2 stalled', '3 stalled']);
+    const lost =
+      "sequence 1 of model 'm' was lost when the instance that kept it stalled: it must begin again with the START flag";
+    expect(() => batcher.accept(request(1), 4)).toThrow(lost);
+    expect(() => batcher.accept(request(1), 5)).toThrow('must specify the START flag');
+    expect(() => batcher.accept(request(3), 5)).toThrow('must specify the START flag');
+    expect(batcher.nextExpiry()).toBe(1003);
+    batcher.close();
+    expect(() => batcher.accept(request(2), 6)).toThrow('must specify the START flag');
   });
 
   it('gives a new sequence no slot of a blocked instance', () => {
@@ -411,7 +430,7 @@ describe('SequenceBatcher', () => {
       batcher.resume(free, 2);
       batcher.letGo(held, 2);
       expect(new Set(run(instance, 2))).toEqual(new Set([held, free]));
-      batcher.failAll(new TritonError('UNAVAILABLE', 'stopped'));
+      batcher.failAll(new TritonError('UNAVAILABLE', 'stopped'), 2);
       expect(failed).toEqual([' stopped']);
       batcher.letGo(lost, 3);
       batcher.resume(free, 3);

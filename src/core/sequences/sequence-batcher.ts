@@ -26,12 +26,15 @@ export interface SequenceBatcherOptions {
   readonly onOver: (sequence: LiveSequence, how: SequenceEnd) => void;
 }
 
+/** What has become of the instance of a lost sequence. */
+type Loss = 'ended' | 'stalled';
+
 export class SequenceBatcher {
   readonly #options: SequenceBatcherOptions;
   /** The sequences that further requests can name. */
   readonly #byId = new Map<RequestSequence['id'], LiveSequence>();
-  /** Ids of sequences whose instance has ended, until their clients know it or the idle time is over. */
-  readonly #lost = new Map<RequestSequence['id'], number>();
+  /** Ids of sequences whose instance has ended or stalled, until their clients know it or the idle time is over. */
+  readonly #lost = new Map<RequestSequence['id'], { readonly until: number; readonly how: Loss }>();
   /** None of them is to be forgotten before. To look for the first in a map takes longer the more have left it. */
   #lostUntil = Infinity;
   readonly #instances: InstanceSequences[] = [];
@@ -78,14 +81,12 @@ export class SequenceBatcher {
   /** An instance has ended, and with it all that it kept of its sequences. */
   remove(instance: InstanceSequences, now: number): void {
     this.#instances.splice(this.#instances.indexOf(instance), 1);
-    const lostUntil = now + this.#options.idle;
     for (const sequence of instance.sequences) {
-      const { id, ending } = sequence;
-      if (!ending && this.#byId.get(id) === sequence) {
-        this.#lost.set(id, lostUntil);
-        this.#lostUntil = Math.min(this.#lostUntil, lostUntil);
-      }
-      const error = new TritonError('UNAVAILABLE', sequence.isOwn ? this.#lossOfOwn() : this.#lossOf(id));
+      this.#lose(sequence, 'ended', now);
+      const error = new TritonError(
+        'UNAVAILABLE',
+        sequence.isOwn ? this.#lossOfOwn() : this.#lossOf(sequence.id, 'ended'),
+      );
       this.#end(sequence, 'lost', { error, reason: 'OTHER' });
     }
   }
@@ -187,7 +188,7 @@ export class SequenceBatcher {
   #forgetLost(now: number): void {
     this.#lostUntil = Infinity;
     // In the order of their losses.
-    for (const [id, until] of this.#lost) {
+    for (const [id, { until }] of this.#lost) {
       if (until > now) {
         this.#lostUntil = until;
         return;
@@ -209,11 +210,14 @@ export class SequenceBatcher {
     for (let first = this.#idle.first; first !== undefined; first = this.#idle.first) this.#end(first, 'unloaded');
   }
 
-  /** Fails all requests that wait, and ends all sequences. Clients of lost ones are still told so. */
-  failAll(error: TritonError): void {
+  /** Fails all requests that wait, and ends all sequences. Clients of lost ones are still told so, unless it is closed. */
+  failAll(error: TritonError, now: number): void {
     const failure = { error, reason: 'OTHER' } as const;
     for (const { sequences } of this.#instances) {
-      for (const sequence of sequences) this.#end(sequence, 'unloaded', failure);
+      for (const sequence of sequences) {
+        if (!this.#isClosing) this.#lose(sequence, 'stalled', now);
+        this.#end(sequence, 'unloaded', failure);
+      }
     }
     for (let first = this.#backlog.first; first !== undefined; first = this.#backlog.first) {
       this.#end(first, 'unloaded', failure);
@@ -235,14 +239,27 @@ export class SequenceBatcher {
     const { id, start } = sequence;
     const known = this.#byId.get(id);
     if (known !== undefined || start) return known;
-    if (this.#lost.delete(id)) throw invalidArg(this.#lossOf(id));
+    const lost = this.#lost.get(id);
+    if (lost !== undefined) {
+      this.#lost.delete(id);
+      throw invalidArg(this.#lossOf(id, lost.how));
+    }
     throw invalidArg(
       `inference request for sequence ${id} to model '${model}' must specify the START flag on the first request of the sequence`,
     );
   }
 
-  #lossOf(id: RequestSequence['id']): string {
-    return `sequence ${id} of model '${this.#options.modelName}' was lost when the instance that kept it ended: it must begin again with the START flag`;
+  /** The client of a sequence that is not over has yet to learn that it is. */
+  #lose(sequence: LiveSequence, how: Loss, now: number): void {
+    const { id, ending } = sequence;
+    if (ending || this.#byId.get(id) !== sequence) return;
+    const until = now + this.#options.idle;
+    this.#lost.set(id, { until, how });
+    this.#lostUntil = Math.min(this.#lostUntil, until);
+  }
+
+  #lossOf(id: RequestSequence['id'], how: Loss): string {
+    return `sequence ${id} of model '${this.#options.modelName}' was lost when the instance that kept it ${how}: it must begin again with the START flag`;
   }
 
   #lossOfOwn(): string {

@@ -103,7 +103,7 @@ class SequenceScheduler implements Scheduler {
     clearImmediate(this.#immediate);
     this.#immediate = undefined;
     if (this.#runner.isStopped) this.#batcher.close();
-    this.#batcher.failAll(error);
+    this.#batcher.failAll(error, performance.now());
     this.#count();
   }
 

@@ -471,7 +471,7 @@ export const ticks = {
       expect((await server.ended).code).toBe(0);
     });
 
-    it('serves the next version of a module, and other modules, although an import never ends', async () => {
+    it('serves the next version of a module, and other modules, although an import or a setup never ends', async () => {
       const folder = `endless-${thread}`;
       const files = ['One', 'Two'].map((name) => `${folder}/${name}/model.js`);
       const write = (index: number, value: number, before = '') =>
@@ -488,8 +488,20 @@ export const ticks = {
       await expect.poll(() => ask(http, 'Two', 0)).toBe(3);
       write(0, 4);
       await expect.poll(() => ask(http, 'One', 0)).toBe(4);
+      const setsUp = async (value: number) => {
+        const setup = `setup: () => (console.error('sets up ${value}'), new Promise(() => undefined)),`;
+        installed.write(files[0]!, constant('One', value).replace('inferFunc', `${setup} inferFunc`));
+        await server.until(new RegExp(`sets up ${value}`));
+      };
+      await setsUp(5);
+      write(0, 6);
+      await expect.poll(() => ask(http, 'One', 0)).toBe(6);
+      await setsUp(7);
       server.signal('SIGTERM');
-      expect((await server.ended).code).toBe(0);
+      const { code, stderr } = await server.ended;
+      expect(code).toBe(0);
+      // What a stop ends has not failed.
+      expect(stderr).not.toContain('the version before goes on');
     });
   },
 );

@@ -45,7 +45,7 @@ const OUTAGE =
   /Request for unknown model|requested model|not at ready state|is not ready|Server (is stopping|exiting|not ready)|ended while it was working|server (is|was) stop|has ended|^connection: |^(14|1) |stream ended: (1|2|13|14) /;
 /** What deeds reject with, where others are under way. */
 const REFUSED =
-  /is not bound|was unbound|was stopped|does not run|told not to start|has ended|Server exiting|server is (given up|stopped)/;
+  /is not bound|was unbound|a later change|was stopped|does not run|told not to start|has ended|Server exiting|server is (given up|stopped)/;
 
 export class ModelLives {
   readonly violations: string[] = [];
@@ -230,7 +230,7 @@ export class ModelLives {
       async (response) => {
         const text = await response.text();
         const known =
-          /^$|failed to poll|told not to start|Server exiting|was stopped|at least one version|all instances have ended/;
+          /^$|failed to poll|told not to start|Server exiting|was stopped|at least one version|all instances have ended|a later change/;
         if (!known.test(text)) this.violations.push(`${action} ${name}: ${text}`);
       },
       // The server was stopped.
