@@ -1,5 +1,6 @@
 // Four projects: `unit` and `conformance` are quick, `docs` runs what the documents claim, `system` is the rest of test/.
 // Tests outside src import the package by its own name, that is the build in dist.
+import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 
 import { defineConfig } from 'vitest/config';
@@ -34,8 +35,8 @@ export default defineConfig({
     environment: 'node',
     server: { deps: { external: [/\/dist\/.*\.js$/] } },
     pool: 'forks',
-    // Most of what a test waits for is another thread's turn.
-    maxWorkers: '100%',
+    // Long tests mostly wait: for a time to pass, or for another process.
+    maxWorkers: Math.ceil(1.5 * availableParallelism()),
     setupFiles: ['open-resources', 'patience', 'equal-bytes'].map((name) => `test/support/${name}.ts`),
     testTimeout: TEST_MILLISECONDS,
     hookTimeout: TEST_MILLISECONDS,
