@@ -6,20 +6,34 @@ import { tagOf, withArticle } from '../tensor/tag-of.js';
 import { Tensor } from '../tensor/tensor.js';
 import { nearest } from './nearest.js';
 
-/** Refuses members that are not among the known ones. */
-export function checkMembers(value: unknown, known: readonly string[], what: string): void {
+/** Refuses members that are not among the known ones. `placeOf` says where else one belongs, if anywhere. */
+export function checkMembers(
+  value: unknown,
+  known: readonly string[],
+  what: string,
+  placeOf?: (member: string) => string | undefined,
+): void {
   expectObject(value, what);
   for (const member of Object.keys(value)) {
     if (known.includes(member)) continue;
-    const suggestion = nearest(member, known);
-    const hint = suggestion === undefined ? `known are ${known.join(', ')}` : `did you mean '${suggestion}'?`;
+    const suggestion = placeOf?.(member) ?? quoted(nearest(member, known));
+    const hint = suggestion === undefined ? `known are ${known.join(', ')}` : `did you mean ${suggestion}?`;
     throw invalidArg(`${what} has an unknown option '${member}'; ${hint}`);
   }
 }
 
+function quoted(name: string | undefined): string | undefined {
+  return name === undefined ? undefined : `'${name}'`;
+}
+
+/** Whether what an object holds are its members. What a Map or a promise holds would be overlooked. */
+export function hasMembers(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && ['Object', 'Module'].includes(tagOf(value));
+}
+
 /** Refuses objects whose options are not members, such as a Map: they would be ignored. */
 export function expectObject(value: unknown, what: string, expected = 'an object'): asserts value is object {
-  if (typeof value === 'object' && value !== null && ['Object', 'Module'].includes(tagOf(value))) return;
+  if (hasMembers(value)) return;
   throw invalidArg(`${what} must be ${expected}, got ${kindOf(value)}`);
 }
 

@@ -57,11 +57,14 @@ const MAX_INT32 = 2_147_483_647;
 export function completeSignature(spec: ModelSpec): CompleteSignature {
   const name = checkModelName((spec as ModelSpec | undefined)?.modelName);
   const where = `model '${name}'`;
-  refuseMisplaced(spec, SPEC_MEMBERS, where);
-  checkMembers(spec, SPEC_MEMBERS, where);
+  checkMembers(spec, SPEC_MEMBERS, where, placeOf);
   const config = spec.config ?? {};
-  refuseMisplaced(config, CONFIG_MEMBERS, `config of ${where}`);
-  checkMembers(config, CONFIG_MEMBERS satisfies Whole<keyof ModelConfig, typeof CONFIG_MEMBERS>, `config of ${where}`);
+  checkMembers(
+    config,
+    CONFIG_MEMBERS satisfies Whole<keyof ModelConfig, typeof CONFIG_MEMBERS>,
+    `config of ${where}`,
+    placeOf,
+  );
   return {
     name,
     version: expectAtLeast(spec.modelVersion ?? 1, 1, `modelVersion of ${where}`),
@@ -73,14 +76,7 @@ export function completeSignature(spec: ModelSpec): CompleteSignature {
   };
 }
 
-/** Refuses an option that stands at another level than its own, and names its place. */
-function refuseMisplaced(given: object, known: readonly string[], what: string): void {
-  for (const name of Object.keys(given)) {
-    const place = known.includes(name) ? undefined : placeOf(name);
-    if (place !== undefined) throw invalidArg(`${what} has an unknown option '${name}'; did you mean ${place}?`);
-  }
-}
-
+/** The place of an option that stands at another level than its own. */
 function placeOf(name: string): string | undefined {
   if (SPEC_MEMBERS.includes(name)) return `${name} beside config`;
   if (BATCHER_MEMBERS.includes(name)) return `config.batcher.${name}`;

@@ -36,6 +36,14 @@ describe('encodeInputs', () => {
     ]);
   });
 
+  it('takes what a module exports as a record', async () => {
+    const exported: unknown = await import('data:text/javascript,export const b = [[1, 2], [3, 4]], a = [1];');
+    expect(shapes(exported, PAIR)).toEqual([
+      ['a', [1, 1]],
+      ['b', [1, 2, 2]],
+    ]);
+  });
+
   it.each<[string, Dtype, readonly number[], unknown, readonly number[]]>([
     ['a typed array for one open dimension', 'float32', [2, -1], new Float32Array(6), [1, 2, 3]],
     ['a typed array for a fixed shape', 'float32', [2, 3], new Float32Array(6), [1, 2, 3]],
@@ -115,6 +123,7 @@ describe('encodeInputs', () => {
       "inputs of model 'M' must be a record by input name or a list in declaration order, got undefined",
     ],
     ['a bare typed array', Float32Array.of(1), 'or a list in declaration order, got a Float32Array'],
+    ['a bare typed array of integers', Int32Array.of(1), 'or a list in declaration order, got an Int32Array'],
     ['a promise', Promise.resolve({ a: [1], b: B }), 'or a list in declaration order, got a Promise'],
     ['a Map', new Map([['a', [1]]]), 'or a list in declaration order, got a Map'],
     ['a bare Tensor', new Tensor('float32', Float32Array.of(1)), 'or a list in declaration order, got a Tensor'],

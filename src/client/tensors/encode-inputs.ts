@@ -1,6 +1,7 @@
 // Makes tensors in wire form from the user's inputs, and checks them against the model's declaration: a mistake found here needs
 // no round trip.
 
+import { hasMembers } from '../../checks/check.js';
 import { TritonError } from '../../errors.js';
 import type { CompleteTensorSpec } from '../../model/complete-model-config.js';
 import type { InferTensor } from '../../model/exchange.js';
@@ -10,7 +11,7 @@ import type { ModelSignature } from '../../protocol/model-signature.js';
 import { formatShape, matchesShape } from '../../tensor/shape.js';
 import { encodeRaw } from '../../tensor/raw.js';
 import { type Dtype, DTYPES, isBytesDtype } from '../../tensor/dtype.js';
-import { tagOf, withArticle } from '../../tensor/tag-of.js';
+import { withArticle } from '../../tensor/tag-of.js';
 import { Tensor } from '../../tensor/tensor.js';
 import { isSingleValue, toTensor } from './to-tensor.js';
 
@@ -49,9 +50,9 @@ function positionalValues(values: readonly unknown[], { name, inputs }: ModelSig
 }
 
 function namedValues(record: unknown, { name, inputs }: ModelSignature): readonly unknown[] {
-  // A promise or a Map has no members of these names, and would pass for a record without inputs.
-  if (typeof record !== 'object' || record === null || tagOf(record) !== 'Object' || Tensor.is(record)) {
-    const got = typeof record === 'object' && record !== null ? `a ${record.constructor.name}` : String(record);
+  // A promise or a Map would pass for a record without inputs.
+  if (!hasMembers(record) || Tensor.is(record)) {
+    const got = typeof record === 'object' && record !== null ? withArticle(record.constructor.name) : String(record);
     throw new TritonError(
       'INVALID_ARG',
       `inputs of model '${name}' must be a record by input name or a list in declaration order, got ${got}`,
