@@ -16,6 +16,7 @@ import { inferCommand } from './infer/infer-command.js';
 import { Interrupted } from './interrupted.js';
 import { LoadFailure } from './serve/load-failure.js';
 import { serveCommand } from './serve/serve-command.js';
+import { inOwnWords } from './own-words.js';
 import { inOneLine } from './style.js';
 
 export type ExitCode = 0 | 1 | 2 | 130;
@@ -78,10 +79,7 @@ export async function runCli(args: readonly string[], io: CliIo): Promise<ExitCo
 function endOf(error: unknown, io: CliIo): ExitCode {
   if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2;
   const { code, message } = TritonError.from(error);
-  complain(
-    OWN_WORDS.reduce((said, [words, own]) => said.replace(words, own), message),
-    io,
-  );
+  complain(inOwnWords(message, OWN_WORDS), io);
   if (error instanceof LoadFailure) io.err(`${error.diagnostics}\n`);
   if (error instanceof Interrupted) return 130;
   return isUsage(code) ? 2 : 1;

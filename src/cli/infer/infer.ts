@@ -1,12 +1,13 @@
 // What `tstriton infer` does.
 
 import type { InferOptions } from '../../client/infer-options.js';
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import type { Parameters } from '../../model/parameters.js';
 import type { Tensor } from '../../tensor/tensor.js';
 import { recordOf } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
 import { untilInterrupted } from '../interrupted.js';
+import { errorInOwnWords } from '../own-words.js';
 import { styleFor } from '../style.js';
 import { askedModel, type AskedModel } from './asked-model.js';
 import { readJson } from './exact-json.js';
@@ -36,7 +37,7 @@ export async function infer(url: string, name: string, flags: InferFlags, io: Cl
     try {
       await ask(asked, given, flags, (outputs) => io.out(showOutputs(outputs, format, style)));
     } catch (error) {
-      throw inWordsOfTheCommand(error);
+      throw errorInOwnWords(error, OWN_WORDS);
     } finally {
       await asked[Symbol.asyncDispose]();
     }
@@ -68,17 +69,10 @@ async function ask(
   }
 }
 
-/** The client's error names its methods. The command has a flag instead. */
-function inWordsOfTheCommand(error: unknown): unknown {
-  const { code, message } = TritonError.from(error);
-  const said = message
-    .replace(
-      / \w+Sample takes tensors without the batch axis\.$/,
-      ' With --batch, values have the batch axis in front.',
-    )
-    .replace(/ \w+Batch takes tensors with the batch axis first\.$/, ' Without --batch, values are one sample.');
-  return said === message ? error : new TritonError(code, said, { cause: error });
-}
+const OWN_WORDS = [
+  [/ \w+Sample takes tensors without the batch axis\.$/, ' With --batch, values have the batch axis in front.'],
+  [/ \w+Batch takes tensors with the batch axis first\.$/, ' Without --batch, values are one sample.'],
+] as const;
 
 const NOTHING: GivenInputs = { inputs: {}, hasBatchAxis: false, parameters: {}, options: {} };
 

@@ -3,13 +3,14 @@
 import type { TritonConfig } from '../../config/generated/triton-config.js';
 import { flagOf } from '../../config/flags.js';
 import { readEnvironment } from '../../config/read-environment.js';
-import { invalidArg, TritonError } from '../../errors.js';
+import { invalidArg } from '../../errors.js';
 import { unlessInterrupted } from '../../lifecycle/interrupted-load.js';
 import { checkTls } from '../../client/check-tls.js';
 import type { ClientTlsOptions } from '../../client/client-options.js';
 import { RemoteTriton } from '../../remote/remote-triton.js';
 import { asUsage } from '../arguments.js';
 import type { CliIo } from '../cli-io.js';
+import { errorInOwnWords } from '../own-words.js';
 import { readConfigFile } from './config-file.js';
 import { loadModels } from './model-source.js';
 import { optionsIn } from './option-flags.js';
@@ -48,7 +49,7 @@ export async function serveRemote(files: readonly string[], flags: ServeFlags, i
     // serve() says why it is not ready.
     await Promise.all([serving, told.catch(() => undefined)]);
   } catch (error) {
-    if (error !== stop.signal.reason) throw inWordsOfTheCommand(error);
+    if (error !== stop.signal.reason) throw errorInOwnWords(error, OWN_WORDS);
     say('stopped while a file was imported');
   } finally {
     process.off('SIGINT', onSignal);
@@ -56,15 +57,11 @@ export async function serveRemote(files: readonly string[], flags: ServeFlags, i
   }
 }
 
-/** The client's errors name its options. This command has flags instead. */
-function inWordsOfTheCommand(error: unknown): unknown {
-  const { code, message } = TritonError.from(error);
-  const said = message
-    .replace(/ in tls\.ca$/, ' to --remote-ca')
-    .replace(/ in tls\.cert\?$/, ' of --remote-cert?')
-    .replace(/ options\.tls\(\)\S*: /, ' --remote-ca, --remote-cert and --remote-key: ');
-  return said === message ? error : new TritonError(code, said, { cause: error });
-}
+const OWN_WORDS = [
+  [/ in tls\.ca$/, ' to --remote-ca'],
+  [/ in tls\.cert\?$/, ' of --remote-cert?'],
+  [/ options\.tls\(\)\S*: /, ' --remote-ca, --remote-cert and --remote-key: '],
+] as const;
 
 /** Throws INVALID_ARG for what a server has and a process that binds models to one has not. */
 function remoteTriton(flags: ServeFlags, io: CliIo, file: TritonConfig): RemoteTriton {
