@@ -82,8 +82,8 @@ export class ModelClient<
     const server = serverTarget(url);
     this.#options = completeClientOptions(options, server.protocol);
     this.#defaults = completeInferOptions({}, this.#options, 'sample');
-    this.#askedAt = typeof model === 'string' ? 0 : undefined;
     if (typeof model === 'string') {
+      this.#askedAt = 0;
       if (model === '') throw invalidArg('Model name cannot be empty');
       this.#model = { modelName: model, modelVersion: String(this.#options.modelVersion ?? '') };
     } else {

@@ -215,8 +215,8 @@ export class ModelControl {
   }
 
   /**
-   * Begins to unload every version of a model, for a client: none of them takes requests any more, and clients' loads under way end soon. Unknown
-   * names and names of unloaded models are ignored. Throws UNAVAILABLE when clients may not.
+   * Begins to unload every version of a model, for a client: none of them takes requests any more, and clients' loads under way end
+   * soon. Unknown names and names of unloaded models are ignored. Throws UNAVAILABLE when clients may not.
    */
   unload(name: string): void {
     this.#checkMode();

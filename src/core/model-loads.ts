@@ -85,8 +85,7 @@ export class ModelLoads {
   endSoon(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
     const underWay = this.#underWay.get(modelKey(version));
     if (underWay?.isClients !== true) return;
-    const end = () => underWay.ending.abort(loadSuperseded());
-    underWay.timer ??= new ServedTimer(end, UNLOADED_GRACE, { keepsAlive: false, renewals: 1 });
+    underWay.timer ??= new ServedTimer(() => this.end(version), UNLOADED_GRACE, { keepsAlive: false, renewals: 1 });
   }
 
   /** Waits for the last requests of a version that is served no more. Never rejects. */
