@@ -37,7 +37,8 @@ describe('encodeInputs', () => {
   });
 
   it('takes what a module exports as a record', async () => {
-    const exported: unknown = await import('data:text/javascript,export const b = [[1, 2], [3, 4]], a = [1];');
+    const source = 'export const b = [[1, 2], [3, 4]], a = [1];';
+    const exported: unknown = await import(`data:text/javascript,${source}`);
     expect(shapes(exported, PAIR)).toEqual([
       ['a', [1, 1]],
       ['b', [1, 2, 2]],
