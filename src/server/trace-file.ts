@@ -1,4 +1,4 @@
-// Writes the trace file: a JSON array of entries, complete at every moment, or one file for every N traces. It writes
+// Writes the trace file: a JSON array of entries, complete after every write, or one file for every N traces. It writes
 // once for each turn of the event loop; Triton writes its single file at its exit.
 
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
