@@ -15,7 +15,7 @@ import { type ModelFolder, pathInside } from './model-folder.js';
 import { moduleModel } from './module-model.js';
 import { onnxFileModel } from './onnx-file-model.js';
 import { readSequenceBatching } from './read-sequence-batching.js';
-import type { VersionFiles, VersionModel } from './version-model.js';
+import type { ReadModel, VersionFiles, VersionModel } from './version-model.js';
 import { fileConfigOf, type WrittenConfig } from './written-config.js';
 
 export interface FolderModel {
@@ -25,10 +25,10 @@ export interface FolderModel {
 }
 
 const MODELS: Readonly<
-  Record<BackendName, (written: WrittenConfig, files: VersionFiles) => VersionModel | Promise<VersionModel>>
+  Record<BackendName, (written: WrittenConfig, files: VersionFiles) => ReadModel | Promise<ReadModel>>
 > = {
   onnxruntime: onnxFileModel,
-  tstriton: moduleModel,
+  tstriton: async (written, files) => ({ model: await moduleModel(written, files) }),
 };
 /** The name that a configuration may give instead of a backend's. */
 const PLATFORMS: Readonly<Record<BackendName, string>> = { onnxruntime: 'onnxruntime_onnx', tstriton: '' };
@@ -61,14 +61,14 @@ export async function readFolderModel(
     signal,
   };
   const sequenceBatching = await readSequenceBatching(folder, written);
-  const model = await MODELS[backend]({ ...written, sequenceBatching }, files);
+  const { model, reshapedScalars = [] } = await MODELS[backend]({ ...written, sequenceBatching }, files);
   const openai = written.parameters[OPENAI] as OpenAiEndpoint | undefined;
   return {
     // The binding checks its value.
     model: openai === undefined ? model : { ...model, openai },
     more: {
       parameters: written.parameters,
-      file: fileConfigOf(written, { backend, platform: PLATFORMS[backend], filename: basename(path) }),
+      file: fileConfigOf(written, { backend, platform: PLATFORMS[backend], filename: basename(path), reshapedScalars }),
     },
   };
 }

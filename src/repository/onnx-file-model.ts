@@ -13,7 +13,7 @@ import type { TensorJson } from '../protocol/config-message.js';
 import { configTypeOf } from '../protocol/model-signature.js';
 import { DTYPES, parseDtype } from '../tensor/dtype.js';
 import { refused } from './check-config.js';
-import type { VersionFiles, VersionModel } from './version-model.js';
+import type { ReadModel, VersionFiles, VersionModel } from './version-model.js';
 import { optionsOf, type WrittenConfig } from './written-config.js';
 
 /** Triton's default of --backend-config=default-max-batch-size. */
@@ -28,7 +28,7 @@ const GRAPH_LEVELS: Readonly<Record<number, OnnxOptions['graphOptimizationLevel'
 export function onnxFileModel(
   written: WrittenConfig,
   { version, path, findInputFile, labels, isStrict }: VersionFiles,
-): VersionModel {
+): ReadModel {
   const { name, json, instanceCount } = written;
   if (json.model_transaction_policy?.decoupled === true)
     throw refused('model_transaction_policy.decoupled', name, 'an ONNX model gives one answer to a request');
@@ -39,7 +39,16 @@ export function onnxFileModel(
       `model '${name}' must specify inputs and outputs in config.pbtxt, because disableAutoCompleteConfig is true`,
     );
   const maxBatchSize = isComplete ? json.max_batch_size : completedBatchSize(signature, written);
+  const isBatched = maxBatchSize > 0;
+  const scalarsOf = (values: readonly OnnxValue[]) =>
+    values.filter(({ shape }) => shape?.length === (isBatched ? 1 : 0)).map((value) => value.name);
+  // Triton's AutoCompleteIO: a configuration has no tensors without dimensions, and completes them as one element.
+  const completed = [
+    ...(json.input.length === 0 ? scalarsOf(signature.inputs) : []),
+    ...(json.output.length === 0 ? scalarsOf(signature.outputs) : []),
+  ];
   const shapes = {
+    ...Object.fromEntries(completed.map((tensor) => [tensor, isBatched ? [-1, 1] : [1]])),
     ...wireShapes('input', json.input, signature.inputs, { name, maxBatchSize }),
     ...wireShapes('output', json.output, signature.outputs, { name, maxBatchSize }),
   };
@@ -56,18 +65,18 @@ export function onnxFileModel(
     ...(json.output.length === 0 ? {} : { outputs: json.output.map((output) => output.name) }),
     // Without batching, the first dimension of a shape stays unchanged.
     config: {
-      batching: maxBatchSize > 0,
-      ...(maxBatchSize > 0 ? { maxBatchSize } : {}),
+      batching: isBatched,
+      ...(isBatched ? { maxBatchSize } : {}),
       ...(written.sequenceBatching && { sequenceBatching: written.sequenceBatching }),
     },
     ...sessionOptions(written),
   });
-  const reshapes = Object.fromEntries(
-    [...json.input, ...json.output].flatMap(({ name: tensor, reshape }) =>
-      reshape === undefined ? [] : [[tensor, reshape.shape.map(Number)]],
-    ),
+  const given = [...json.input, ...json.output].flatMap(({ name: tensor, reshape }): [string, readonly number[]][] =>
+    reshape === undefined ? [] : [[tensor, reshape.shape.map(Number)]],
   );
-  return {
+  const scalars = [...scalarsOf(signature.inputs), ...scalarsOf(signature.outputs)];
+  const reshapes = Object.fromEntries([...scalars.map((tensor) => [tensor, []] as const), ...given]);
+  const model: VersionModel = {
     modelName: name,
     modelVersion: version,
     inputs,
@@ -87,6 +96,7 @@ export function onnxFileModel(
       args: (inferFunc.args as readonly OnnxInstanceArgs[]).map((args): OnnxInstanceArgs => ({ ...args, reshapes })),
     }),
   };
+  return { model, reshapedScalars: isBatched ? completed : [] };
 }
 
 /**
@@ -189,6 +199,12 @@ function checkShape(given: readonly number[], { name: tensor, shape }: OnnxValue
   const own = shape.map((dim) => (typeof dim === 'number' ? dim : -1));
   const where = `model '${name}', tensor '${tensor}': `;
   const batched = maxBatchSize > 0;
+  if (!batched && own.length === 0) {
+    if (given.every((dim) => dim === 1)) return;
+    throw invalidArg(
+      `unable to load model '${name}', scalar tensor '${tensor}', should only provide 1 in the model configuration when the model doesn't support batching. Model configuration provided: [${given.join()}].`,
+    );
+  }
   if (batched && own[0] !== -1 && !(own[0] === 1 && maxBatchSize === 1)) {
     throw invalidArg(
       `${where}for the model to support batching the shape should have at least 1 dimension and the first dimension must be -1; but shape expected by the model is [${own.join()}]`,

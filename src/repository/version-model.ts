@@ -6,6 +6,13 @@ import type { TensorSpecs } from '../model/tensor-spec.js';
 /** What `Triton.bind` takes. */
 export type VersionModel = BoundModel<TensorSpecs, TensorSpecs, boolean>;
 
+/** What a backend reads of a version. */
+export interface ReadModel {
+  readonly model: VersionModel;
+  /** The tensors that are completed with a reshape to no dimensions; missing: none. */
+  readonly reshapedScalars?: readonly string[];
+}
+
 /** Where the files of a version lie. */
 export interface VersionFiles {
   readonly version: number;
