@@ -180,7 +180,7 @@ function checkRows(outputs: Tensors, rows: number, model: string): void {
     const got = `output '${name}' of model '${model}' has shape ${formatShape(shape)} for ${rows} row${rows === 1 ? '' : 's'}`;
     throw new TritonError(
       'INTERNAL',
-      `${got}: its first dimension is no batch axis; make the model with config: { batching: false }`,
+      `${got}: its first dimension is no batch axis; serve the model with config: { batching: false }, or in config.pbtxt max_batch_size: 0 and all dims`,
     );
   }
 }

@@ -144,6 +144,11 @@ describe('readOnnxSignature refuses', () => {
   });
 
   it.each([
+    [
+      'a pointer of Git LFS',
+      Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n'),
+      /is not an ONNX model: Git LFS has not fetched it; run git lfs pull/,
+    ],
     ['an empty file', Buffer.alloc(0), /is not an ONNX model: it has no graph/],
     [
       'a file of something else',

@@ -37,6 +37,9 @@ const KINDS: Readonly<Record<number, OnnxValue['kind']>> = {
   9: 'optional',
 };
 
+/** How the text begins that a clone without Git LFS has in the place of a large file. */
+const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
+
 /** Throws INVALID_ARG when the file cannot be read or is not an ONNX model. */
 export function readOnnxSignature(path: string): OnnxSignature {
   let file: ProtobufFile;
@@ -50,12 +53,18 @@ export function readOnnxSignature(path: string): OnnxSignature {
   try {
     return readModel(file);
   } catch (error) {
-    throw invalidArg(`${path} is not an ONNX model: ${TritonError.from(error).message}`, {
-      cause: error,
-    });
+    const reason = isLfsPointer(file)
+      ? 'Git LFS has not fetched it; run git lfs pull'
+      : TritonError.from(error).message;
+    throw invalidArg(`${path} is not an ONNX model: ${reason}`, { cause: error });
   } finally {
     file.close();
   }
+}
+
+function isLfsPointer(file: ProtobufFile): boolean {
+  const { length } = LFS_POINTER;
+  return file.span.end >= length && file.text({ start: 0, end: length }) === LFS_POINTER;
 }
 
 function readModel(file: ProtobufFile): OnnxSignature {

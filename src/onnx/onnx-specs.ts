@@ -218,8 +218,10 @@ function unknownName(
 
 function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: OnnxSpecOptions): FullSpec {
   const what = `${side} '${value.name}' of ${path}`;
-  const way = side === 'output' ? '; leave it out by naming the others in `outputs`' : '';
-  if (value.kind !== 'tensor') throw invalidArg(`${what} is a ${value.kind}, only tensors can be served${way}`);
+  const way =
+    side === 'output' ? '; leave it out by naming the others in `outputs`, or in `output` of config.pbtxt' : '';
+  if (value.kind !== 'tensor')
+    throw invalidArg(`${what} is ${articleOf(value.kind)} ${value.kind}, only tensors can be served${way}`);
   const dtype = DTYPES[value.elementType];
   if (dtype === undefined) {
     const type = REFUSED[value.elementType] ?? `of the unknown type ${value.elementType}`;
@@ -230,8 +232,14 @@ function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: 
   const given = Object.hasOwn(shapes, value.name) ? shapes[value.name] : undefined;
   const shape = given ?? value.shape?.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
   if (shape === undefined)
-    throw invalidArg(`${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }`);
+    throw invalidArg(
+      `${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }, or dims in config.pbtxt`,
+    );
   return { name: value.name, dtype, shape, what };
+}
+
+function articleOf(word: string): string {
+  return /^[aeiou]/.test(word) ? 'an' : 'a';
 }
 
 function checkBatchAxis({ shape, what }: FullSpec, { maxBatchSize }: OnnxSpecOptions): void {

@@ -201,7 +201,7 @@ describe('a request that onnxruntime refuses', () => {
     expect(await inferJson(server.http, 'transpose', [ones('x', [2, 3])])).toMatchObject({
       status: 500,
       error:
-        "output 'y' of model 'transpose' has shape [3,2] for 2 rows: its first dimension is no batch axis; make the model with config: { batching: false }",
+        "output 'y' of model 'transpose' has shape [3,2] for 2 rows: its first dimension is no batch axis; serve the model with config: { batching: false }, or in config.pbtxt max_batch_size: 0 and all dims",
     });
     expect(await inferJson(server.http, 'whole', [ones('x', [2, 3])])).toMatchObject({
       status: 200,
