@@ -206,8 +206,9 @@ function checkNames(
 }
 
 async function importOnnxruntime(modelName: string): Promise<Ort> {
+  let ort: Ort;
   try {
-    return await import('onnxruntime-node');
+    ort = await import('onnxruntime-node');
   } catch (error) {
     const isMissing = (error as { readonly code?: unknown }).code === 'ERR_MODULE_NOT_FOUND';
     const reason = isMissing
@@ -215,6 +216,8 @@ async function importOnnxruntime(modelName: string): Promise<Ort> {
       : `onnxruntime-node, which does not load here: ${reasonOf(error)}`;
     throw new TritonError('UNAVAILABLE', `model '${modelName}' needs ${reason}`, { cause: error });
   }
+  if (typeof ort.listSupportedBackends === 'function') return ort;
+  throw new TritonError('UNAVAILABLE', `model '${modelName}' needs onnxruntime-node 1.20 or newer, got an older one`);
 }
 
 function missingProviders(modelName: string, missing: readonly string[], ort: Ort): TritonError {

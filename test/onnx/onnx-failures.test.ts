@@ -1,6 +1,6 @@
 // What goes wrong with ONNX models: at load with the reason, at a request for that request only.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -112,20 +112,33 @@ describe('an ONNX model that cannot be loaded', () => {
     expect((await inferJson(server.http, 'add', [ones('a', [1, 4]), ones('b', [1, 4])])).status).toBe(200);
   });
 
-  it('says what to install when onnxruntime-node is missing', () => {
-    const project = file('project');
+  it.each([
+    [
+      'missing',
+      undefined,
+      "model 'add' needs the package onnxruntime-node, which is not installed; run ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node",
+    ],
+    [
+      'too old',
+      'exports.InferenceSession = class {};', // of 1.15, in part
+      "model 'add' needs onnxruntime-node 1.20 or newer, got an older one",
+    ],
+  ])('says what to install when onnxruntime-node is %s', (state, runtime, reason) => {
+    const project = file(`project-${state}`);
     mkdirSync(`${project}/node_modules/tstriton`, { recursive: true });
     for (const part of ['dist', 'package.json'])
       cpSync(`${ROOT}/${part}`, `${project}/node_modules/tstriton/${part}`, { recursive: true });
     cpSync(`${ROOT}/test/fixtures/bind-onnx.js`, `${project}/main.mjs`);
+    if (runtime !== undefined) {
+      mkdirSync(`${project}/node_modules/onnxruntime-node`);
+      writeFileSync(`${project}/node_modules/onnxruntime-node/index.js`, runtime);
+    }
     const said = execFileSync(process.execPath, [`${project}/main.mjs`, add], {
       cwd: dirname(project),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    expect(said).toBe(
-      "UNAVAILABLE: model 'add' needs the package onnxruntime-node, which is not installed; run ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node\n",
-    );
+    expect(said).toBe(`UNAVAILABLE: ${reason}\n`);
   });
 });
 
