@@ -32,8 +32,9 @@ let loaded: Loaded | undefined;
 const underway = new Set<Promise<unknown>>();
 
 export async function setup({ modelName, modelConfig, args }: SetupContext): Promise<void> {
-  const { path, session: options, reshapes = {}, batchAxes, constants } = args as OnnxInstanceArgs;
+  const { path, session: options, reshapes = {}, batchAxes, constants, isGiven = false } = args as OnnxInstanceArgs;
   const ort = await importOnnxruntime(modelName);
+  if (isGiven) checkKeepsToFolder(modelName, ort);
   const backends = ort.listSupportedBackends().map(({ name }) => name);
   const missing = options.executionProviders.map(providerName).filter((name) => !backends.includes(name));
   if (missing.length > 0) throw missingProviders(modelName, missing, ort);
@@ -218,6 +219,17 @@ async function importOnnxruntime(modelName: string): Promise<Ort> {
   }
   if (typeof ort.listSupportedBackends === 'function') return ort;
   throw new TritonError('UNAVAILABLE', `model '${modelName}' needs onnxruntime-node 1.20 or newer, got an older one`);
+}
+
+/** Until 1.24 onnxruntime reads the weights of a model from any file that the model names. */
+function checkKeepsToFolder(modelName: string, { env }: Ort): void {
+  const version = env.versions.node ?? '';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 1 || minor >= 24) return;
+  throw new TritonError(
+    'UNSUPPORTED',
+    `model '${modelName}' is a client's, which needs onnxruntime-node 1.24 or newer, got ${version}: older ones read any file as weights`,
+  );
 }
 
 function missingProviders(modelName: string, missing: readonly string[], ort: Ort): TritonError {

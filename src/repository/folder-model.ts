@@ -33,10 +33,7 @@ const MODELS: Readonly<
 /** The name that a configuration may give instead of a backend's. */
 const PLATFORMS: Readonly<Record<BackendName, string>> = { onnxruntime: 'onnxruntime_onnx', tstriton: '' };
 
-interface ReadOptions extends Pick<VersionFiles, 'version' | 'isStrict' | 'signal'> {
-  /** Whether the folder is a client's. */
-  readonly isGiven: boolean;
-}
+type ReadOptions = Pick<VersionFiles, 'version' | 'isStrict' | 'isGiven' | 'signal'>;
 
 /** Rejects with INVALID_ARG, or what the module of the model fails with. */
 export async function readFolderModel(
@@ -58,6 +55,7 @@ export async function readFolderModel(
     findInputFile: (file) => warmups.get(file)!,
     labels: await readLabels(folder, written),
     isStrict,
+    isGiven,
     signal,
   };
   const sequenceBatching = await readSequenceBatching(folder, written);

@@ -27,7 +27,7 @@ const GRAPH_LEVELS: Readonly<Record<number, OnnxOptions['graphOptimizationLevel'
 
 export function onnxFileModel(
   written: WrittenConfig,
-  { version, path, findInputFile, labels, isStrict }: VersionFiles,
+  { version, path, findInputFile, labels, isStrict, isGiven }: VersionFiles,
 ): ReadModel {
   const { name, json, instanceCount } = written;
   if (json.model_transaction_policy?.decoupled === true)
@@ -93,7 +93,11 @@ export function onnxFileModel(
         : {}),
     },
     inferFunc: instanceGroup(inferFunc.url, {
-      args: (inferFunc.args as readonly OnnxInstanceArgs[]).map((args): OnnxInstanceArgs => ({ ...args, reshapes })),
+      args: (inferFunc.args as readonly OnnxInstanceArgs[]).map((args): OnnxInstanceArgs => ({
+        ...args,
+        reshapes,
+        isGiven,
+      })),
     }),
   };
   return { model, reshapedScalars: isBatched ? completed : [] };

@@ -24,6 +24,8 @@ export interface VersionFiles {
   readonly findInputFile: (file: string) => string;
   /** By the names of the outputs that have some. */
   readonly labels: ReadonlyMap<string, readonly string[]>;
+  /** Whether a client sent the files. */
+  readonly isGiven: boolean;
   /** Whether the configuration must say all that the model's file does. */
   readonly isStrict: boolean;
 }

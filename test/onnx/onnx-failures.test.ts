@@ -111,34 +111,45 @@ describe('an ONNX model that cannot be loaded', () => {
     await expect(server.triton.ready('Broken')).rejects.toThrow(reason);
     expect((await inferJson(server.http, 'add', [ones('a', [1, 4]), ones('b', [1, 4])])).status).toBe(200);
   });
+});
 
-  it.each([
-    [
-      'missing',
-      undefined,
-      "model 'add' needs the package onnxruntime-node, which is not installed; run ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node",
-    ],
-    [
-      'too old',
-      'exports.InferenceSession = class {};', // of 1.15, in part
-      "model 'add' needs onnxruntime-node 1.20 or newer, got an older one",
-    ],
-  ])('says what to install when onnxruntime-node is %s', (state, runtime, reason) => {
-    const project = file(`project-${state}`);
+describe('an ONNX model in a project of its own', () => {
+  /** What a program prints that has this text as its onnxruntime-node; undefined: none. */
+  function printed(program: string, runtime: string | undefined): string {
+    const project = file(`project-${program}-${runtime?.length ?? 0}`);
     mkdirSync(`${project}/node_modules/tstriton`, { recursive: true });
     for (const part of ['dist', 'package.json'])
       cpSync(`${ROOT}/${part}`, `${project}/node_modules/tstriton/${part}`, { recursive: true });
-    cpSync(`${ROOT}/test/fixtures/bind-onnx.js`, `${project}/main.mjs`);
+    cpSync(`${ROOT}/test/fixtures/${program}.js`, `${project}/main.mjs`);
     if (runtime !== undefined) {
       mkdirSync(`${project}/node_modules/onnxruntime-node`);
       writeFileSync(`${project}/node_modules/onnxruntime-node/index.js`, runtime);
     }
-    const said = execFileSync(process.execPath, [`${project}/main.mjs`, add], {
+    return execFileSync(process.execPath, [`${project}/main.mjs`, add], {
       cwd: dirname(project),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    expect(said).toBe(`UNAVAILABLE: ${reason}\n`);
+  }
+
+  it('says what to install when onnxruntime-node is missing', () => {
+    expect(printed('bind-onnx', undefined)).toBe(
+      "UNAVAILABLE: model 'add' needs the package onnxruntime-node, which is not installed; run ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node\n",
+    );
+  });
+
+  it('says which version it needs when onnxruntime-node is too old', () => {
+    // What 1.15 has of it.
+    expect(printed('bind-onnx', 'exports.InferenceSession = class {};')).toBe(
+      "UNAVAILABLE: model 'add' needs onnxruntime-node 1.20 or newer, got an older one\n",
+    );
+  });
+
+  it('is refused when a client sent it and onnxruntime-node would read any file as its weights', () => {
+    const runtime = "exports.env = { versions: { node: '1.23.2' } }; exports.listSupportedBackends = () => [];";
+    expect(printed('load-onnx', runtime)).toContain(
+      "model 'add' is a client's, which needs onnxruntime-node 1.24 or newer, got 1.23.2: older ones read any file as weights",
+    );
   });
 });
 
