@@ -2,10 +2,12 @@
 // the first dimension is a batch axis.
 
 import { invalidArg } from '../errors.js';
+import { textOf } from '../checks/check.js';
 import { nearest } from '../checks/nearest.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { formatShape } from '../tensor/shape.js';
+import { withArticle } from '../tensor/tag-of.js';
 import type { OnnxSignature, OnnxValue } from './onnx-signature.js';
 
 /** TensorProto.DataType as onnxruntime-node takes it. */
@@ -198,6 +200,10 @@ function checkShapes({ inputs, outputs }: OnnxSignature, { shapes, path }: OnnxS
 function chosenOutputs(values: readonly OnnxValue[], { outputs, path, inner }: OnnxSpecOptions): readonly OnnxValue[] {
   const states = Object.values(inner?.states ?? {});
   if (outputs === undefined) return values.filter(({ name }) => !states.includes(name));
+  if (!Array.isArray(outputs) || outputs.length === 0)
+    throw invalidArg(
+      `outputs of ${path} must be a list of one or more names, got ${Array.isArray(outputs) ? '[]' : textOf(outputs)}`,
+    );
   const names = values.map(({ name }) => name);
   return outputs.map((name) => {
     const value = values[names.indexOf(name)];
@@ -221,7 +227,7 @@ function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: 
   const way =
     side === 'output' ? '; leave it out by naming the others in `outputs`, or in `output` of config.pbtxt' : '';
   if (value.kind !== 'tensor')
-    throw invalidArg(`${what} is ${articleOf(value.kind)} ${value.kind}, only tensors can be served${way}`);
+    throw invalidArg(`${what} is ${withArticle(value.kind)}, only tensors can be served${way}`);
   const dtype = DTYPES[value.elementType];
   if (dtype === undefined) {
     const type = REFUSED[value.elementType] ?? `of the unknown type ${value.elementType}`;
@@ -236,10 +242,6 @@ function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: 
       `${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }, or dims in config.pbtxt`,
     );
   return { name: value.name, dtype, shape, what };
-}
-
-function articleOf(word: string): string {
-  return /^[aeiou]/.test(word) ? 'an' : 'a';
 }
 
 function checkBatchAxis({ shape, what }: FullSpec, { maxBatchSize }: OnnxSpecOptions): void {

@@ -366,6 +366,13 @@ describe('the instances of onnx', () => {
       { sessionOptions: { intraOpNumThreads: 2 } },
       "sessionOptions of onnx('add.onnx') has intraOpNumThreads; give it as the option threads",
     ],
+    [{ outputs: [] }, 'add.onnx must be a list of one or more names, got []'],
+    [{ outputs: 'c' as never }, 'add.onnx must be a list of one or more names, got "c"'],
+    [{ config: null as never }, "config of onnx('add.onnx') must be an object, got null"],
+    [
+      { config: { decoupled: true } as never },
+      "config.decoupled of onnx('add.onnx') is true, but an ONNX model gives one answer",
+    ],
   ])('refuse %o', (options, message) => {
     expect(() => onnx(add, options)).toThrow(message);
   });
