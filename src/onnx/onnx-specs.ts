@@ -200,7 +200,7 @@ function checkShapes({ inputs, outputs }: OnnxSignature, { shapes, path }: OnnxS
 function chosenOutputs(values: readonly OnnxValue[], { outputs, path, inner }: OnnxSpecOptions): readonly OnnxValue[] {
   const states = Object.values(inner?.states ?? {});
   if (outputs === undefined) return values.filter(({ name }) => !states.includes(name));
-  if (!Array.isArray(outputs) || outputs.length === 0)
+  if (!Array.isArray(outputs) || outputs.length + states.length === 0)
     throw invalidArg(
       `outputs of ${path} must be a list of one or more names, got ${Array.isArray(outputs) ? '[]' : textOf(outputs)}`,
     );
