@@ -104,7 +104,8 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
   const hidden = [...Object.keys(inner.states), ...inner.controls, ...inner.constants];
   const given = signature.inputs.filter(({ name }) => !hidden.includes(name));
   const inputs = given.map((value) => fullSpec(value, 'input', options));
-  const outputs = chosenOutputs(signature.outputs, options).map((value) => fullSpec(value, 'output', options));
+  const chosen = chosenOutputs(signature.outputs, options);
+  const outputs = chosen.map((value) => fullSpec(value, 'output', options));
   const innerSpec = (name: string) => fullSpec(find(signature.inputs, name), 'input', options);
   const controls = inner.controls.map(innerSpec);
   const constants = inner.constants.map(innerSpec);
@@ -112,7 +113,8 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
   for (const state of states) checkStateOutput(state, find(signature.outputs, state.output), options.path);
   const all = [...inputs, ...controls, ...outputs];
   const canBatch = all.every(({ shape }) => shape[0] === -1) && states.every(({ shape }) => shape.includes(-1));
-  const batching = wanted ?? (inputs.length > 0 && canBatch);
+  const named = [...given, ...chosen].filter(({ name }) => !Object.hasOwn(options.shapes, name));
+  const batching = wanted ?? (inputs.length > 0 && canBatch && mayShareBatchAxis(named));
   const innerOf = ({ name, dtype, shape }: FullSpec, batchAxis: number | undefined): InnerSpec => ({
     name,
     dtype,
@@ -132,6 +134,17 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
     controls: controls.map((control) => innerOf(control, batching ? 0 : undefined)),
     constants: constants.map((constant) => innerOf(constant, batching && constant.shape[0] === -1 ? 0 : undefined)),
   };
+}
+
+/**
+ * Whether the first dimensions may be one batch axis by their names. In the scores `[images, texts]` each row has an element of all
+ * texts, which must not be those of other requests.
+ */
+export function mayShareBatchAxis(values: readonly OnnxValue[]): boolean {
+  const firsts = new Set(values.map(({ shape }) => shape?.[0]));
+  return values.every(({ shape = [] }) =>
+    shape.every((dim) => typeof dim !== 'string' || dim === shape[0] || !firsts.has(dim)),
+  );
 }
 
 function checkInner({ inputs, outputs }: OnnxSignature, { states, controls, constants }: InnerTensors, path: string) {

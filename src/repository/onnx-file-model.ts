@@ -8,7 +8,7 @@ import { instanceGroup } from '../model/instance-group.js';
 import { onnx, type OnnxOptions } from '../onnx/onnx.js';
 import type { OnnxInstanceArgs } from '../onnx/onnx-session.js';
 import { type OnnxSignature, type OnnxValue, readOnnxSignature } from '../onnx/onnx-signature.js';
-import { onnxSpecs } from '../onnx/onnx-specs.js';
+import { mayShareBatchAxis, onnxSpecs } from '../onnx/onnx-specs.js';
 import type { TensorJson } from '../protocol/config-message.js';
 import { configTypeOf } from '../protocol/model-signature.js';
 import { DTYPES, parseDtype } from '../tensor/dtype.js';
@@ -123,7 +123,9 @@ function completedBatchSize({ inputs, outputs }: OnnxSignature, { name, json }: 
   const canBatch = [...inputs, ...outputs].every(
     ({ shape }) => shape !== undefined && shape.length > 0 && typeof shape[0] !== 'number',
   );
-  if (canBatch) return json.max_batch_size > 0 ? json.max_batch_size : DEFAULT_MAX_BATCH_SIZE;
+  if (canBatch && json.max_batch_size > 0) return json.max_batch_size;
+  // Triton batches such a model too, and its clients see elements of other requests.
+  if (canBatch && mayShareBatchAxis([...inputs, ...outputs])) return DEFAULT_MAX_BATCH_SIZE;
   if (json.max_batch_size === 0) return 0;
   throw invalidArg(
     `autofill failed for model '${name}': model does not support batching while non-zero max_batch_size is specified`,
