@@ -21,7 +21,7 @@ export interface OnnxSignature {
   readonly outputs: readonly OnnxValue[];
 }
 
-/** What is read of a file. */
+/** A signature, and where the model keeps its weights. */
 export interface OnnxFile extends OnnxSignature {
   /** The files that have weights of the model, relative to its folder. */
   readonly weightFiles: readonly string[];

@@ -137,8 +137,8 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
 }
 
 /**
- * Whether the first dimensions may be one batch axis by their names. In the scores `[images, texts]` each row has an element of all
- * texts, which must not be those of other requests.
+ * Whether the first dimensions may be one batch axis by their names. In the scores `[images, texts]` each row has an element for
+ * every text, and a batch would have the texts of other requests too.
  */
 export function mayShareBatchAxis(values: readonly OnnxValue[]): boolean {
   const firsts = new Set(values.map(({ shape }) => shape?.[0]));
