@@ -61,14 +61,24 @@ export class AnsweredStream {
     try {
       for await (const { requestId, outputs, error } of this.#stream) {
         const waiter = this.#take(requestId);
+        if (waiter === undefined) return this.#break(this.#unasked(requestId));
         // In a stream errors have no code. The text of a refusal may prove that nothing was executed.
-        if (error === undefined) waiter?.resolve(outputs);
-        else waiter?.reject(withRetryAdvice(error, adviceOfRefusal(error.message, undefined)));
+        if (error === undefined) waiter.resolve(outputs);
+        else waiter.reject(withRetryAdvice(error, adviceOfRefusal(error.message, undefined)));
       }
       this.#break(new TritonError('UNAVAILABLE', 'the server ended the stream of the sequence'));
     } catch (error) {
       this.#break(TritonError.from(error));
     }
+  }
+
+  /** MLServer gives all answers of a stream the id of its first request: nobody can tell whose they are. */
+  #unasked(requestId: string): TritonError {
+    const waiting = [...this.#waiting.keys()].map((id) => `'${id}'`).join(', ') || 'no request';
+    return new TritonError(
+      'INTERNAL',
+      `the server answered request '${requestId}' of a stream, where ${waiting} waited: it takes no sequences over gRPC`,
+    );
   }
 
   #take(requestId: string): Waiter | undefined {

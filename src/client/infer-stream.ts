@@ -47,6 +47,8 @@ export interface InferStreamSource {
   request(inputs: unknown, kind: InferKind, options: InferOptions, model: ModelSignature): ClassifiedRequest;
   /** Turns the outputs of a response into tensors. */
   decode(outputs: readonly InferTensor[], kind: InferKind, model: ModelSignature): Record<string, Tensor>;
+  /** Called with the error of each request that fails. */
+  failed(error: TritonError): void;
   ended(call: Call): void;
 }
 
@@ -171,6 +173,7 @@ export class InferStream<
       return id;
     } catch (error) {
       const failure = TritonError.from(error);
+      this.#source.failed(failure);
       // A mistake in the request itself does not end the stream. One that the server has ended has answers to be read.
       const isMistake = this.#isOpen && failure.code === 'INVALID_ARG';
       if (!isMistake && !isOver && !this.#ended) {
@@ -237,7 +240,10 @@ export class InferStream<
     this.#saysFinal ||= final !== undefined;
     const isLast = final ?? (error !== undefined || !model.decoupled);
     if (isLast || error !== undefined) this.#open.delete(requestId);
-    if (error !== undefined) return { requestId, outputs: undefined, error, final: true };
+    if (error !== undefined) {
+      this.#source.failed(error);
+      return { requestId, outputs: undefined, error, final: true };
+    }
     if (onlyEnds({ response, final }, model.decoupled))
       return { requestId, outputs: undefined, error: model.decoupled ? undefined : noAnswerError(), final: true };
     const outputs = this.#source.decode(response.outputs, kind, model);

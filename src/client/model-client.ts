@@ -215,6 +215,7 @@ export class ModelClient<
         return this.#request(encodeInputs(inputs, model, kind, 'stream'), complete, model);
       },
       decode: (outputs, kind, model) => decodeOutputs(outputs, model, kind, asked.classes),
+      failed: (error) => this.#forgetIfStale(error),
       ended: (call) => this.#calls.end(call),
     });
   }
@@ -253,9 +254,8 @@ export class ModelClient<
     const { inputs, options } = inferArguments(args);
     const asked = this.#complete(options, kind);
     const called = this.#called(asked);
-    return this.#calls.run(called, async (call) => {
-      try {
-        const signature = this.#signature ?? (await this.#fetch.outcome(call));
+    return this.#calls.run(called, (call) =>
+      this.#withSignature(call, async (signature) => {
         if (signature.decoupled) throw decoupledError(signature.name, kind);
         const tensors = encodeInputs(inputs, signature, kind);
         const send = (part: Call, request: ClassifiedRequest) =>
@@ -276,11 +276,8 @@ export class ModelClient<
           }
         });
         return joinOutputs(parts, chunks, signature.name) as never;
-      } catch (error) {
-        this.#forgetIfStale(error);
-        throw error;
-      }
-    });
+      }),
+    );
   }
 
   #stream(kind: InferKind, args: readonly unknown[]): OutputStream<never> {
@@ -289,9 +286,8 @@ export class ModelClient<
     const called = this.#called(asked);
     const stream = new OutputStream<Record<string, Tensor>>({
       begin: () => this.#calls.beginStream(called),
-      open: async (call) => {
-        try {
-          const signature = this.#signature ?? (await this.#fetch.outcome(call));
+      open: (call) =>
+        this.#withSignature(call, async (signature) => {
           const tensors = encodeInputs(inputs, signature, kind, 'stream');
           // Over HTTP, the parameter would reach the model.
           const asksFinal = signature.decoupled && this.#transport.requestStream !== undefined;
@@ -310,14 +306,19 @@ export class ModelClient<
             next: async () => decode(await responses.next()),
             cancel: () => responses.cancel(),
           });
-        } catch (error) {
-          this.#forgetIfStale(error);
-          throw error;
-        }
-      },
+        }),
       ended: (call) => this.#calls.end(call),
     });
     return stream as OutputStream<never>;
+  }
+
+  async #withSignature<T>(call: Call, work: (signature: ModelSignature) => Promise<T>): Promise<T> {
+    try {
+      return await work(this.#signature ?? (await this.#fetch.outcome(call)));
+    } catch (error) {
+      this.#forgetIfStale(error);
+      throw error;
+    }
   }
 
   /** The server may have loaded the model anew, with other tensors: then the next call asks for them. */

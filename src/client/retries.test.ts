@@ -49,6 +49,20 @@ describe.each(PROTOCOLS)('a request over %s that failed', (protocol) => {
     expect(turns.calls).toBe(3);
   });
 
+  it('is sent again when a server that stops has unloaded its model, and not when there is none', async () => {
+    const turns = inTurn(
+      (call) => call.miss("Request for unknown model: 'Double' has no available versions"),
+      (call) => call.miss("Request for unknown model: 'Double' is not found"),
+    );
+    await using server = await startPlayed(protocol, turns.play);
+    await using client = new ModelClient(server.url, double, { retry: QUICK });
+    await expect(client.inferSample({ x: next() })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+      message: "Request for unknown model: 'Double' is not found",
+    });
+    expect(turns.calls).toBe(2);
+  });
+
   it('is told apart from others that are sent again at the same time', async () => {
     const turns = inTurn(...Array.from({ length: 12 }, () => (call: PlayedCall) => call.refuse(QUEUE_FULL)));
     await using server = await startPlayed(protocol, turns.play);

@@ -8,6 +8,7 @@ describe('adviceOfRefusal', () => {
     'Exceeds maximum queue size',
     '[request id: <id_unknown>] Server is stopping, scheduler for model has stopped accepting new inference requests',
     "Request for unknown model: 'M' version 3 is not at ready state",
+    "Request for unknown model: 'M' has no available versions",
     'Server not ready',
     'GRPC server is shutting down and has stopped accepting new requests.',
     "model 'M' is not ready: all instances have ended",
@@ -59,6 +60,12 @@ describe('adviceOfHttpStatus', () => {
     [400, '1', undefined],
   ])('of %i with Retry-After %s', (status, retryAfter, advice) => {
     expect(adviceOfHttpStatus(status, 'text', retryAfter)).toEqual(advice);
+  });
+
+  it('of 404 is to try again where the server has unloaded the model', () => {
+    const unloaded = "Request for unknown model: 'M' has no available versions";
+    expect(adviceOfHttpStatus(404, unloaded, undefined)).toEqual({ unexecuted: true });
+    expect(adviceOfHttpStatus(404, "Request for unknown model: 'M' is not found", undefined)).toBeUndefined();
   });
 });
 

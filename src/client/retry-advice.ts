@@ -43,6 +43,8 @@ export function adviceOfHttpStatus(
   switch (status) {
     case 429: // Too many requests: one more was not taken.
       return { unexecuted: true, delayMs: parseRetryAfter(retryAfter, Date.now()) };
+    case 404: // A server that stops has unloaded the model.
+      return provesUnexecuted(message) ? { unexecuted: true } : undefined;
     case 502:
     case 504:
       return { unexecuted: false };

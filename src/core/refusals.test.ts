@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
 
 import { decodeGrpcMessage, encodeGrpcMessage } from '../protocol/grpc/grpc-status.js';
+import { TritonError } from '../errors.js';
 import { provesUnexecuted } from '../model/unexecuted.js';
-import { parseModelVersion, requestLabel, serverStopping } from './refusals.js';
+import { executionError, parseModelVersion, requestLabel, serverStopping } from './refusals.js';
 
 describe('requestLabel', () => {
   it.each([
@@ -22,6 +23,18 @@ describe('requestLabel', () => {
     expect(received).toBe(message);
     expect(provesUnexecuted(received)).toBe(true);
   });
+});
+
+describe('executionError', () => {
+  it.each(['UNAVAILABLE', 'NOT_FOUND'] as const)(
+    'does not say %s of an execution in the words of a refusal',
+    (code) => {
+      const error = new TritonError(code, "Request for unknown model: 'other' has no available versions");
+      const told = executionError(error, 'm');
+      expect(told).toMatchObject({ code, message: `model 'm' failed while it ran: ${error.message}`, cause: error });
+      expect(provesUnexecuted(told.message)).toBe(false);
+    },
+  );
 });
 
 describe('parseModelVersion', () => {

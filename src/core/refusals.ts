@@ -34,8 +34,9 @@ export function serverStopping(id: string | undefined): TritonError {
  * would send the executed request again.
  */
 export function executionError(error: TritonError, model: string): TritonError {
-  if (error.code !== 'UNAVAILABLE' || !provesUnexecuted(error.message)) return error;
-  return new TritonError('UNAVAILABLE', `model '${model}' failed while it ran: ${error.message}`, { cause: error });
+  const { code, message } = error;
+  if ((code !== 'UNAVAILABLE' && code !== 'NOT_FOUND') || !provesUnexecuted(message)) return error;
+  return new TritonError(code, `model '${model}' failed while it ran: ${message}`, { cause: error });
 }
 
 // Why a loaded version of a model serves nobody for a while; it serves again by itself. Clients get the texts.

@@ -9,7 +9,7 @@ const TEXTS = [
   // Triton's texts: the scheduler, the repository, and the ports.
   `${LABEL}Exceeds maximum queue size`,
   `${LABEL}Server is stopping, scheduler for model has stopped accepting new inference requests`,
-  String.raw`Request for unknown model: '[^']*' version \d+ is not at ready state`,
+  String.raw`Request for unknown model: '[^']*' (version \d+ is not at ready state|has no available versions)`,
   'Server not ready',
   String.raw`GRPC server is shutting down and has stopped accepting new requests\.`,
   // Our texts: no instance takes the request.

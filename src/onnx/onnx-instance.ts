@@ -32,8 +32,9 @@ let loaded: Loaded | undefined;
 const underway = new Set<Promise<unknown>>();
 
 export async function setup({ modelName, modelConfig, args }: SetupContext): Promise<void> {
-  const { path, session: options, reshapes = {}, batchAxes, constants } = args as OnnxInstanceArgs;
+  const { path, session: options, reshapes = {}, batchAxes, constants, isGiven = false } = args as OnnxInstanceArgs;
   const ort = await importOnnxruntime(modelName);
+  if (isGiven) checkKeepsToFolder(modelName, ort);
   const backends = ort.listSupportedBackends().map(({ name }) => name);
   const missing = options.executionProviders.map(providerName).filter((name) => !backends.includes(name));
   if (missing.length > 0) throw missingProviders(modelName, missing, ort);
@@ -180,7 +181,7 @@ function checkRows(outputs: Tensors, rows: number, model: string): void {
     const got = `output '${name}' of model '${model}' has shape ${formatShape(shape)} for ${rows} row${rows === 1 ? '' : 's'}`;
     throw new TritonError(
       'INTERNAL',
-      `${got}: its first dimension is no batch axis; make the model with config: { batching: false }`,
+      `${got}: its first dimension is no batch axis; serve the model with config: { batching: false }, or in config.pbtxt max_batch_size: 0 and all dims`,
     );
   }
 }
@@ -206,8 +207,9 @@ function checkNames(
 }
 
 async function importOnnxruntime(modelName: string): Promise<Ort> {
+  let ort: Ort;
   try {
-    return await import('onnxruntime-node');
+    ort = await import('onnxruntime-node');
   } catch (error) {
     const isMissing = (error as { readonly code?: unknown }).code === 'ERR_MODULE_NOT_FOUND';
     const reason = isMissing
@@ -215,6 +217,19 @@ async function importOnnxruntime(modelName: string): Promise<Ort> {
       : `onnxruntime-node, which does not load here: ${reasonOf(error)}`;
     throw new TritonError('UNAVAILABLE', `model '${modelName}' needs ${reason}`, { cause: error });
   }
+  if (typeof ort.listSupportedBackends === 'function') return ort;
+  throw new TritonError('UNAVAILABLE', `model '${modelName}' needs onnxruntime-node 1.20 or newer, got an older one`);
+}
+
+/** Until 1.24 onnxruntime reads the weights of a model from any file that the model names. */
+function checkKeepsToFolder(modelName: string, { env }: Ort): void {
+  const version = env.versions.node ?? '';
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  if (major > 1 || minor >= 24) return;
+  throw new TritonError(
+    'UNSUPPORTED',
+    `model '${modelName}' is a client's, which needs onnxruntime-node 1.24 or newer, got ${version}: older ones read any file as weights`,
+  );
 }
 
 function missingProviders(modelName: string, missing: readonly string[], ort: Ort): TritonError {

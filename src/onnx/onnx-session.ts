@@ -32,6 +32,8 @@ export interface OnnxInstanceArgs {
   /** Of the model's file, absolute: onnxruntime finds weights that lie beside it. */
   readonly path: string;
   readonly session: OnnxSessionOptions;
+  /** Whether a client sent the file, which must not name other files of the server as its weights. */
+  readonly isGiven?: boolean;
   /** The shapes, without the batch axis, that the file has for tensors which clients see in others; by their names. */
   readonly reshapes?: Readonly<Record<string, readonly number[]>>;
   /** The dimension of the batch axis in the file, of the states that have it behind others; by their inputs and outputs. */

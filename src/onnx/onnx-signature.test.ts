@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 
 import {
   delimited,
+  externalTensor,
   integer,
   node,
   onnxModel,
@@ -43,12 +44,20 @@ describe('readOnnxSignature', () => {
         { name: 'ids', kind: 'tensor', elementType: 7, shape: [] },
       ],
       outputs: [{ name: 'y', kind: 'tensor', elementType: 8, shape: ['batch'] }],
+      weightFiles: [],
     });
   });
 
   it('tells a tensor without a rank from one of rank 0', () => {
     const { inputs } = read(identity([tensorValue('x', 'float32')], [tensorValue('y', 'float32', [])]));
     expect(inputs[0]!.shape).toBeUndefined();
+  });
+
+  it('names each file that has weights once', () => {
+    const weights = ['a', 'b'].map((name) => externalTensor(name, 'float32', [2], 'model.onnx.data'));
+    const own = tensor('c', 'float32', [1], Float32Array.of(1));
+    const [x, y] = [tensorValue('x', 'float32', ['n']), tensorValue('y', 'float32', ['n'])];
+    expect(read(identity([x], [y], [...weights, own])).weightFiles).toEqual(['model.onnx.data']);
   });
 
   it('tells what is no tensor', () => {
@@ -144,6 +153,11 @@ describe('readOnnxSignature refuses', () => {
   });
 
   it.each([
+    [
+      'a pointer of Git LFS',
+      Buffer.from('version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n'),
+      /is not an ONNX model: Git LFS has not fetched it; run git lfs pull/,
+    ],
     ['an empty file', Buffer.alloc(0), /is not an ONNX model: it has no graph/],
     [
       'a file of something else',

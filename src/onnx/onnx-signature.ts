@@ -21,9 +21,16 @@ export interface OnnxSignature {
   readonly outputs: readonly OnnxValue[];
 }
 
+/** A signature, and where the model keeps its weights. */
+export interface OnnxFile extends OnnxSignature {
+  /** The files that have weights of the model, relative to its folder. */
+  readonly weightFiles: readonly string[];
+}
+
 const MODEL = { graph: 7 } as const;
 const GRAPH = { initializer: 5, input: 11, output: 12, sparseInitializer: 15 } as const;
-const TENSOR = { name: 8 } as const;
+const TENSOR = { name: 8, externalData: 13 } as const;
+const ENTRY = { key: 1, value: 2 } as const;
 const SPARSE_TENSOR = { values: 1 } as const;
 const VALUE_INFO = { name: 1, type: 2 } as const;
 const TENSOR_TYPE = { elementType: 1, shape: 2 } as const;
@@ -37,8 +44,11 @@ const KINDS: Readonly<Record<number, OnnxValue['kind']>> = {
   9: 'optional',
 };
 
+/** How the text begins that a clone without Git LFS has in the place of a large file. */
+const LFS_POINTER = 'version https://git-lfs.github.com/spec/';
+
 /** Throws INVALID_ARG when the file cannot be read or is not an ONNX model. */
-export function readOnnxSignature(path: string): OnnxSignature {
+export function readOnnxSignature(path: string): OnnxFile {
   let file: ProtobufFile;
   try {
     file = new ProtobufFile(path);
@@ -50,18 +60,25 @@ export function readOnnxSignature(path: string): OnnxSignature {
   try {
     return readModel(file);
   } catch (error) {
-    throw invalidArg(`${path} is not an ONNX model: ${TritonError.from(error).message}`, {
-      cause: error,
-    });
+    const reason = isLfsPointer(file)
+      ? 'Git LFS has not fetched it; run git lfs pull'
+      : TritonError.from(error).message;
+    throw invalidArg(`${path} is not an ONNX model: ${reason}`, { cause: error });
   } finally {
     file.close();
   }
 }
 
-function readModel(file: ProtobufFile): OnnxSignature {
+function isLfsPointer(file: ProtobufFile): boolean {
+  const { length } = LFS_POINTER;
+  return file.span.end >= length && file.text({ start: 0, end: length }) === LFS_POINTER;
+}
+
+function readModel(file: ProtobufFile): OnnxFile {
   const inputs: OnnxValue[] = [];
   const outputs: OnnxValue[] = [];
   const initialized = new Set<string>();
+  const weightFiles = new Set<string>();
   let hasGraph = false;
   for (const { number, span: graph } of file.fields(file.span)) {
     if (number !== MODEL.graph) continue;
@@ -69,7 +86,7 @@ function readModel(file: ProtobufFile): OnnxSignature {
     for (const field of file.fields(graph)) {
       if (field.number === GRAPH.input) inputs.push(readValue(file, field.span));
       else if (field.number === GRAPH.output) outputs.push(readValue(file, field.span));
-      else if (field.number === GRAPH.initializer) initialized.add(textOf(file, field.span, TENSOR.name));
+      else if (field.number === GRAPH.initializer) readInitializer(file, field.span, { initialized, weightFiles });
       else if (field.number === GRAPH.sparseInitializer) {
         const values = spanOf(file, field.span, SPARSE_TENSOR.values);
         if (values !== undefined) initialized.add(textOf(file, values, TENSOR.name));
@@ -78,7 +95,22 @@ function readModel(file: ProtobufFile): OnnxSignature {
   }
   if (!hasGraph) throw new RangeError('it has no graph');
   if (outputs.length === 0) throw new RangeError('its graph has no outputs');
-  return { inputs: inputs.filter(({ name }) => !initialized.has(name)), outputs };
+  return { inputs: inputs.filter(({ name }) => !initialized.has(name)), outputs, weightFiles: [...weightFiles] };
+}
+
+interface Initializers {
+  readonly initialized: Set<string>;
+  readonly weightFiles: Set<string>;
+}
+
+function readInitializer(file: ProtobufFile, tensor: Span, { initialized, weightFiles }: Initializers): void {
+  let name = '';
+  for (const { number, span } of file.fields(tensor)) {
+    if (number === TENSOR.name) name = file.text(span);
+    else if (number === TENSOR.externalData && textOf(file, span, ENTRY.key) === 'location')
+      weightFiles.add(textOf(file, span, ENTRY.value));
+  }
+  initialized.add(name);
 }
 
 function readValue(file: ProtobufFile, span: Span): OnnxValue {

@@ -2,10 +2,12 @@
 // the first dimension is a batch axis.
 
 import { invalidArg } from '../errors.js';
+import { textOf } from '../checks/check.js';
 import { nearest } from '../checks/nearest.js';
 import type { TensorSpec } from '../model/tensor-spec.js';
 import type { Dtype } from '../tensor/dtype.js';
 import { formatShape } from '../tensor/shape.js';
+import { withArticle } from '../tensor/tag-of.js';
 import type { OnnxSignature, OnnxValue } from './onnx-signature.js';
 
 /** TensorProto.DataType as onnxruntime-node takes it. */
@@ -102,7 +104,8 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
   const hidden = [...Object.keys(inner.states), ...inner.controls, ...inner.constants];
   const given = signature.inputs.filter(({ name }) => !hidden.includes(name));
   const inputs = given.map((value) => fullSpec(value, 'input', options));
-  const outputs = chosenOutputs(signature.outputs, options).map((value) => fullSpec(value, 'output', options));
+  const chosen = chosenOutputs(signature.outputs, options);
+  const outputs = chosen.map((value) => fullSpec(value, 'output', options));
   const innerSpec = (name: string) => fullSpec(find(signature.inputs, name), 'input', options);
   const controls = inner.controls.map(innerSpec);
   const constants = inner.constants.map(innerSpec);
@@ -110,7 +113,8 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
   for (const state of states) checkStateOutput(state, find(signature.outputs, state.output), options.path);
   const all = [...inputs, ...controls, ...outputs];
   const canBatch = all.every(({ shape }) => shape[0] === -1) && states.every(({ shape }) => shape.includes(-1));
-  const batching = wanted ?? (inputs.length > 0 && canBatch);
+  const named = [...given, ...chosen].filter(({ name }) => !Object.hasOwn(options.shapes, name));
+  const batching = wanted ?? (inputs.length > 0 && canBatch && mayShareBatchAxis(named));
   const innerOf = ({ name, dtype, shape }: FullSpec, batchAxis: number | undefined): InnerSpec => ({
     name,
     dtype,
@@ -130,6 +134,17 @@ export function onnxSpecs(signature: OnnxSignature, options: OnnxSpecOptions): O
     controls: controls.map((control) => innerOf(control, batching ? 0 : undefined)),
     constants: constants.map((constant) => innerOf(constant, batching && constant.shape[0] === -1 ? 0 : undefined)),
   };
+}
+
+/**
+ * Whether the first dimensions may be one batch axis by their names. In the scores `[images, texts]` each row has an element for
+ * every text, and a batch would have the texts of other requests too.
+ */
+export function mayShareBatchAxis(values: readonly OnnxValue[]): boolean {
+  const firsts = new Set(values.map(({ shape }) => shape?.[0]));
+  return values.every(({ shape = [] }) =>
+    shape.every((dim) => typeof dim !== 'string' || dim === shape[0] || !firsts.has(dim)),
+  );
 }
 
 function checkInner({ inputs, outputs }: OnnxSignature, { states, controls, constants }: InnerTensors, path: string) {
@@ -198,6 +213,10 @@ function checkShapes({ inputs, outputs }: OnnxSignature, { shapes, path }: OnnxS
 function chosenOutputs(values: readonly OnnxValue[], { outputs, path, inner }: OnnxSpecOptions): readonly OnnxValue[] {
   const states = Object.values(inner?.states ?? {});
   if (outputs === undefined) return values.filter(({ name }) => !states.includes(name));
+  if (!Array.isArray(outputs) || outputs.length + states.length === 0)
+    throw invalidArg(
+      `outputs of ${path} must be a list of one or more names, got ${Array.isArray(outputs) ? '[]' : textOf(outputs)}`,
+    );
   const names = values.map(({ name }) => name);
   return outputs.map((name) => {
     const value = values[names.indexOf(name)];
@@ -218,8 +237,10 @@ function unknownName(
 
 function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: OnnxSpecOptions): FullSpec {
   const what = `${side} '${value.name}' of ${path}`;
-  const way = side === 'output' ? '; leave it out by naming the others in `outputs`' : '';
-  if (value.kind !== 'tensor') throw invalidArg(`${what} is a ${value.kind}, only tensors can be served${way}`);
+  const way =
+    side === 'output' ? '; leave it out by naming the others in `outputs`, or in `output` of config.pbtxt' : '';
+  if (value.kind !== 'tensor')
+    throw invalidArg(`${what} is ${withArticle(value.kind)}, only tensors can be served${way}`);
   const dtype = DTYPES[value.elementType];
   if (dtype === undefined) {
     const type = REFUSED[value.elementType] ?? `of the unknown type ${value.elementType}`;
@@ -230,7 +251,9 @@ function fullSpec(value: OnnxValue, side: 'input' | 'output', { path, shapes }: 
   const given = Object.hasOwn(shapes, value.name) ? shapes[value.name] : undefined;
   const shape = given ?? value.shape?.map((dimension) => (typeof dimension === 'number' ? dimension : -1));
   if (shape === undefined)
-    throw invalidArg(`${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }`);
+    throw invalidArg(
+      `${what} has no shape in the file; say it: shapes: { ${JSON.stringify(value.name)}: [-1, …] }, or dims in config.pbtxt`,
+    );
   return { name: value.name, dtype, shape, what };
 }
 

@@ -72,6 +72,25 @@ describe('onnx', () => {
     expect([model.inputs[0]!.shape, model.outputs[0]!.shape]).toEqual([x, y]);
   });
 
+  it('does not batch a model that compares all rows of one input with all rows of another', () => {
+    const scores = (name: string, shape: readonly Dimension[]) => tensorValue(name, 'float32', shape);
+    const model = (texts: string, images: string) =>
+      file(
+        'scores.onnx',
+        onnxModel({
+          nodes: [],
+          inputs: [scores('text', [texts, 2]), scores('image', [images, 2])],
+          outputs: [scores('scores', [images, texts]), scores('transposed', [texts, images])],
+        }),
+      );
+    expect(onnx(model('texts', 'images')).config.batching).toBe(false);
+    expect(onnx(model('texts', 'images'), { config: { batching: true } }).config.batching).toBe(true);
+    const shapes = { scores: [-1, -1], transposed: [-1, -1] };
+    expect(onnx(model('texts', 'images'), { shapes }).config.batching).toBe(true);
+    // Some exporters give all open dimensions one name.
+    expect(onnx(model('N', 'N')).config.batching).toBe(true);
+  });
+
   it('does not batch a model without inputs', () => {
     const path = file(
       'constant.onnx',
@@ -365,6 +384,13 @@ describe('the instances of onnx', () => {
     [
       { sessionOptions: { intraOpNumThreads: 2 } },
       "sessionOptions of onnx('add.onnx') has intraOpNumThreads; give it as the option threads",
+    ],
+    [{ outputs: [] }, 'add.onnx must be a list of one or more names, got []'],
+    [{ outputs: 'c' as never }, 'add.onnx must be a list of one or more names, got "c"'],
+    [{ config: null as never }, "config of onnx('add.onnx') must be an object, got null"],
+    [
+      { config: { decoupled: true } as never },
+      "config.decoupled of onnx('add.onnx') is true, but an ONNX model gives one answer",
     ],
   ])('refuse %o', (options, message) => {
     expect(() => onnx(add, options)).toThrow(message);

@@ -6,7 +6,7 @@ import { basename, extname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 import { invalidArg } from '../errors.js';
-import { checkMembers, expectInteger } from '../checks/check.js';
+import { checkMembers, expectInteger, expectObject } from '../checks/check.js';
 import { instanceGroup, type InstanceGroup, type ThreadResourceLimits } from '../model/instance-group.js';
 import type { DeclaredValue } from '../model/declared-tensor.js';
 import type { ModelConfig } from '../model/model-config.js';
@@ -104,7 +104,9 @@ export function onnx(file: string | URL, options: OnnxOptions = {}): OnnxModel {
     checkInstanceOptions(own, `args[${instance}] of ${what}`);
     return completeSessionOptions({ ...options, ...own }, defaultThreads(count), what);
   });
-  const { batching, maxBatchSize } = config;
+  expectObject(config, `config of ${what}`);
+  const { batching, maxBatchSize, decoupled } = config as ModelConfig;
+  if (decoupled === true) throw invalidArg(`config.decoupled of ${what} is true, but an ONNX model gives one answer`);
   const given = { state: options.state, constants: options.constants, sequenceBatching: config.sequenceBatching };
   const inner = innerTensors(given, what);
   const specs = onnxSpecs(readOnnxSignature(path), { path, outputs, shapes, batching, maxBatchSize, inner });

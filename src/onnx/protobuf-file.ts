@@ -84,6 +84,8 @@ export class ProtobufFile {
   /** The bytes of a span as UTF-8. */
   text({ start, end }: Span): string {
     if (end - start > MAX_TEXT_BYTES) throw malformed(start);
+    const at = start - this.#windowStart;
+    if (at >= 0 && end <= this.#windowEnd) return this.#window.toString('utf8', at, at + end - start);
     const bytes = Buffer.alloc(end - start);
     if (readSync(this.#file, bytes, 0, bytes.length, start) < bytes.length) throw malformed(start);
     return bytes.toString('utf8');

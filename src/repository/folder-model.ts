@@ -15,7 +15,7 @@ import { type ModelFolder, pathInside } from './model-folder.js';
 import { moduleModel } from './module-model.js';
 import { onnxFileModel } from './onnx-file-model.js';
 import { readSequenceBatching } from './read-sequence-batching.js';
-import type { VersionFiles, VersionModel } from './version-model.js';
+import type { ReadModel, VersionFiles, VersionModel } from './version-model.js';
 import { fileConfigOf, type WrittenConfig } from './written-config.js';
 
 export interface FolderModel {
@@ -25,18 +25,15 @@ export interface FolderModel {
 }
 
 const MODELS: Readonly<
-  Record<BackendName, (written: WrittenConfig, files: VersionFiles) => VersionModel | Promise<VersionModel>>
+  Record<BackendName, (written: WrittenConfig, files: VersionFiles) => ReadModel | Promise<ReadModel>>
 > = {
   onnxruntime: onnxFileModel,
-  tstriton: moduleModel,
+  tstriton: async (written, files) => ({ model: await moduleModel(written, files) }),
 };
 /** The name that a configuration may give instead of a backend's. */
 const PLATFORMS: Readonly<Record<BackendName, string>> = { onnxruntime: 'onnxruntime_onnx', tstriton: '' };
 
-interface ReadOptions extends Pick<VersionFiles, 'version' | 'isStrict' | 'signal'> {
-  /** Whether the folder is a client's. */
-  readonly isGiven: boolean;
-}
+type ReadOptions = Pick<VersionFiles, 'version' | 'isStrict' | 'isGiven' | 'signal'>;
 
 /** Rejects with INVALID_ARG, or what the module of the model fails with. */
 export async function readFolderModel(
@@ -58,17 +55,18 @@ export async function readFolderModel(
     findInputFile: (file) => warmups.get(file)!,
     labels: await readLabels(folder, written),
     isStrict,
+    isGiven,
     signal,
   };
   const sequenceBatching = await readSequenceBatching(folder, written);
-  const model = await MODELS[backend]({ ...written, sequenceBatching }, files);
+  const { model, reshapedScalars = [] } = await MODELS[backend]({ ...written, sequenceBatching }, files);
   const openai = written.parameters[OPENAI] as OpenAiEndpoint | undefined;
   return {
     // The binding checks its value.
     model: openai === undefined ? model : { ...model, openai },
     more: {
       parameters: written.parameters,
-      file: fileConfigOf(written, { backend, platform: PLATFORMS[backend], filename: basename(path) }),
+      file: fileConfigOf(written, { backend, platform: PLATFORMS[backend], filename: basename(path), reshapedScalars }),
     },
   };
 }

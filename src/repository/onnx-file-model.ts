@@ -8,12 +8,12 @@ import { instanceGroup } from '../model/instance-group.js';
 import { onnx, type OnnxOptions } from '../onnx/onnx.js';
 import type { OnnxInstanceArgs } from '../onnx/onnx-session.js';
 import { type OnnxSignature, type OnnxValue, readOnnxSignature } from '../onnx/onnx-signature.js';
-import { onnxSpecs } from '../onnx/onnx-specs.js';
+import { mayShareBatchAxis, onnxSpecs } from '../onnx/onnx-specs.js';
 import type { TensorJson } from '../protocol/config-message.js';
 import { configTypeOf } from '../protocol/model-signature.js';
 import { DTYPES, parseDtype } from '../tensor/dtype.js';
 import { refused } from './check-config.js';
-import type { VersionFiles, VersionModel } from './version-model.js';
+import type { ReadModel, VersionFiles, VersionModel } from './version-model.js';
 import { optionsOf, type WrittenConfig } from './written-config.js';
 
 /** Triton's default of --backend-config=default-max-batch-size. */
@@ -27,8 +27,8 @@ const GRAPH_LEVELS: Readonly<Record<number, OnnxOptions['graphOptimizationLevel'
 
 export function onnxFileModel(
   written: WrittenConfig,
-  { version, path, findInputFile, labels, isStrict }: VersionFiles,
-): VersionModel {
+  { version, path, findInputFile, labels, isStrict, isGiven }: VersionFiles,
+): ReadModel {
   const { name, json, instanceCount } = written;
   if (json.model_transaction_policy?.decoupled === true)
     throw refused('model_transaction_policy.decoupled', name, 'an ONNX model gives one answer to a request');
@@ -39,7 +39,16 @@ export function onnxFileModel(
       `model '${name}' must specify inputs and outputs in config.pbtxt, because disableAutoCompleteConfig is true`,
     );
   const maxBatchSize = isComplete ? json.max_batch_size : completedBatchSize(signature, written);
+  const isBatched = maxBatchSize > 0;
+  const scalarsOf = (values: readonly OnnxValue[]) =>
+    values.filter(({ shape }) => shape?.length === (isBatched ? 1 : 0)).map((value) => value.name);
+  // Triton's AutoCompleteIO: a configuration has no tensors without dimensions, and completes them as one element.
+  const completed = [
+    ...(json.input.length === 0 ? scalarsOf(signature.inputs) : []),
+    ...(json.output.length === 0 ? scalarsOf(signature.outputs) : []),
+  ];
   const shapes = {
+    ...Object.fromEntries(completed.map((tensor) => [tensor, isBatched ? [-1, 1] : [1]])),
     ...wireShapes('input', json.input, signature.inputs, { name, maxBatchSize }),
     ...wireShapes('output', json.output, signature.outputs, { name, maxBatchSize }),
   };
@@ -56,18 +65,18 @@ export function onnxFileModel(
     ...(json.output.length === 0 ? {} : { outputs: json.output.map((output) => output.name) }),
     // Without batching, the first dimension of a shape stays unchanged.
     config: {
-      batching: maxBatchSize > 0,
-      ...(maxBatchSize > 0 ? { maxBatchSize } : {}),
+      batching: isBatched,
+      ...(isBatched ? { maxBatchSize } : {}),
       ...(written.sequenceBatching && { sequenceBatching: written.sequenceBatching }),
     },
     ...sessionOptions(written),
   });
-  const reshapes = Object.fromEntries(
-    [...json.input, ...json.output].flatMap(({ name: tensor, reshape }) =>
-      reshape === undefined ? [] : [[tensor, reshape.shape.map(Number)]],
-    ),
+  const given = [...json.input, ...json.output].flatMap(({ name: tensor, reshape }): [string, readonly number[]][] =>
+    reshape === undefined ? [] : [[tensor, reshape.shape.map(Number)]],
   );
-  return {
+  const scalars = [...scalarsOf(signature.inputs), ...scalarsOf(signature.outputs)];
+  const reshapes = Object.fromEntries([...scalars.map((tensor) => [tensor, []] as const), ...given]);
+  const model: VersionModel = {
     modelName: name,
     modelVersion: version,
     inputs,
@@ -84,9 +93,14 @@ export function onnxFileModel(
         : {}),
     },
     inferFunc: instanceGroup(inferFunc.url, {
-      args: (inferFunc.args as readonly OnnxInstanceArgs[]).map((args): OnnxInstanceArgs => ({ ...args, reshapes })),
+      args: (inferFunc.args as readonly OnnxInstanceArgs[]).map((args): OnnxInstanceArgs => ({
+        ...args,
+        reshapes,
+        isGiven,
+      })),
     }),
   };
+  return { model, reshapedScalars: isBatched ? completed : [] };
 }
 
 /**
@@ -109,7 +123,9 @@ function completedBatchSize({ inputs, outputs }: OnnxSignature, { name, json }: 
   const canBatch = [...inputs, ...outputs].every(
     ({ shape }) => shape !== undefined && shape.length > 0 && typeof shape[0] !== 'number',
   );
-  if (canBatch) return json.max_batch_size > 0 ? json.max_batch_size : DEFAULT_MAX_BATCH_SIZE;
+  if (canBatch && json.max_batch_size > 0) return json.max_batch_size;
+  // Triton batches such a model too, and its clients see elements of other requests.
+  if (canBatch && mayShareBatchAxis([...inputs, ...outputs])) return DEFAULT_MAX_BATCH_SIZE;
   if (json.max_batch_size === 0) return 0;
   throw invalidArg(
     `autofill failed for model '${name}': model does not support batching while non-zero max_batch_size is specified`,
@@ -189,6 +205,12 @@ function checkShape(given: readonly number[], { name: tensor, shape }: OnnxValue
   const own = shape.map((dim) => (typeof dim === 'number' ? dim : -1));
   const where = `model '${name}', tensor '${tensor}': `;
   const batched = maxBatchSize > 0;
+  if (!batched && own.length === 0) {
+    if (given.every((dim) => dim === 1)) return;
+    throw invalidArg(
+      `unable to load model '${name}', scalar tensor '${tensor}', should only provide 1 in the model configuration when the model doesn't support batching. Model configuration provided: [${given.join()}].`,
+    );
+  }
   if (batched && own[0] !== -1 && !(own[0] === 1 && maxBatchSize === 1)) {
     throw invalidArg(
       `${where}for the model to support batching the shape should have at least 1 dimension and the first dimension must be -1; but shape expected by the model is [${own.join()}]`,

@@ -6,6 +6,13 @@ import type { TensorSpecs } from '../model/tensor-spec.js';
 /** What `Triton.bind` takes. */
 export type VersionModel = BoundModel<TensorSpecs, TensorSpecs, boolean>;
 
+/** What a backend reads of a version. */
+export interface ReadModel {
+  readonly model: VersionModel;
+  /** The tensors that are completed with a reshape to no dimensions; missing: none. */
+  readonly reshapedScalars?: readonly string[];
+}
+
 /** Where the files of a version lie. */
 export interface VersionFiles {
   readonly version: number;
@@ -17,6 +24,8 @@ export interface VersionFiles {
   readonly findInputFile: (file: string) => string;
   /** By the names of the outputs that have some. */
   readonly labels: ReadonlyMap<string, readonly string[]>;
+  /** Whether a client sent the files. */
+  readonly isGiven: boolean;
   /** Whether the configuration must say all that the model's file does. */
   readonly isStrict: boolean;
 }

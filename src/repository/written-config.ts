@@ -118,10 +118,18 @@ const DEFAULT_GROUP = {
   host_policy: '',
 };
 
+/** What a backend adds to what the model configuration shows. */
+interface ShownBackend {
+  readonly platform: string;
+  readonly backend: string;
+  readonly filename: string;
+  readonly reshapedScalars: readonly string[];
+}
+
 /** What the model configuration shows of it. */
 export function fileConfigOf(
   { name, json }: WrittenConfig,
-  { platform, backend, filename }: { readonly platform: string; readonly backend: string; readonly filename: string },
+  { platform, backend, filename, reshapedScalars }: ShownBackend,
 ): FileConfig {
   const groups = json.instance_group.map((group, index) => ({
     ...group,
@@ -148,6 +156,7 @@ export function fileConfigOf(
       model_warmup: warmups,
     },
     shownTensors: {
+      ...Object.fromEntries(reshapedScalars.map((tensor) => [tensor, { reshape: { shape: [] } }])),
       ...Object.fromEntries([...json.input, ...json.output].map((tensor) => [tensor.name, shownOf(tensor)])),
       ...Object.fromEntries(
         (json.sequence_batching?.state ?? []).map((state) => [state.input_name, shownState(state)]),

@@ -371,3 +371,24 @@ describe.each(['http', 'grpc'] as const)('a client that has the name of a model,
     expect(value!['y']!.toNested()).toEqual([7]);
   });
 });
+
+it('a stream of requests has the tensors of the model that took the place of the one before', async () => {
+  await using server = await startServer((triton) => void triton.bind(answering(1)));
+  await using client = new ModelClient(server.grpc, 'Changing');
+  const ask = async (inputs: Readonly<Record<string, readonly unknown[]>>) => {
+    await using requests = client.stream();
+    await requests.send(inputs as never);
+    return (await requests.next()).value;
+  };
+  expect(await ask({ x: [1] })).toMatchObject({ error: undefined });
+  const now = performance.now.bind(performance);
+  const clock = vi.spyOn(performance, 'now').mockImplementation(() => now() + 60_000);
+  onTestFinished(() => clock.mockRestore());
+  const inputs = { words: { dtype: 'string', shape: [-1] } } as const;
+  const outputs = { y: { dtype: 'int32', shape: [1] } } as const;
+  const counts = batch<typeof inputs, typeof outputs>(({ words }) => ({ y: [[words.shape[1]!]] }));
+  await server.triton.rebind({ modelName: 'Changing', inputs, outputs, inferFunc: counts });
+  // Inputs of the model before pass the client, and the server refuses them.
+  expect(await ask({ x: [1] })).toMatchObject({ error: { code: 'INVALID_ARG' } });
+  expect(await ask({ words: ['a', 'b'] })).toMatchObject({ error: undefined });
+});

@@ -1,6 +1,6 @@
 // What goes wrong with ONNX models: at load with the reason, at a request for that request only.
 import { execFileSync } from 'node:child_process';
-import { cpSync, mkdirSync } from 'node:fs';
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -111,20 +111,44 @@ describe('an ONNX model that cannot be loaded', () => {
     await expect(server.triton.ready('Broken')).rejects.toThrow(reason);
     expect((await inferJson(server.http, 'add', [ones('a', [1, 4]), ones('b', [1, 4])])).status).toBe(200);
   });
+});
 
-  it('says what to install when onnxruntime-node is missing', () => {
-    const project = file('project');
+describe('an ONNX model in a project of its own', () => {
+  /** What a program prints that has this text as its onnxruntime-node; undefined: none. */
+  function printed(program: string, runtime: string | undefined): string {
+    const project = file(`project-${program}-${runtime?.length ?? 0}`);
     mkdirSync(`${project}/node_modules/tstriton`, { recursive: true });
     for (const part of ['dist', 'package.json'])
       cpSync(`${ROOT}/${part}`, `${project}/node_modules/tstriton/${part}`, { recursive: true });
-    cpSync(`${ROOT}/test/fixtures/bind-onnx.js`, `${project}/main.mjs`);
-    const said = execFileSync(process.execPath, [`${project}/main.mjs`, add], {
+    cpSync(`${ROOT}/test/fixtures/${program}.js`, `${project}/main.mjs`);
+    if (runtime !== undefined) {
+      mkdirSync(`${project}/node_modules/onnxruntime-node`);
+      writeFileSync(`${project}/node_modules/onnxruntime-node/index.js`, runtime);
+    }
+    return execFileSync(process.execPath, [`${project}/main.mjs`, add], {
       cwd: dirname(project),
       encoding: 'utf8',
       stdio: ['ignore', 'pipe', 'ignore'],
     });
-    expect(said).toBe(
+  }
+
+  it('says what to install when onnxruntime-node is missing', () => {
+    expect(printed('bind-onnx', undefined)).toBe(
       "UNAVAILABLE: model 'add' needs the package onnxruntime-node, which is not installed; run ONNXRUNTIME_NODE_INSTALL=skip npm install onnxruntime-node\n",
+    );
+  });
+
+  it('says which version it needs when onnxruntime-node is too old', () => {
+    // What 1.15 has of it.
+    expect(printed('bind-onnx', 'exports.InferenceSession = class {};')).toBe(
+      "UNAVAILABLE: model 'add' needs onnxruntime-node 1.20 or newer, got an older one\n",
+    );
+  });
+
+  it('is refused when a client sent it and onnxruntime-node would read any file as its weights', () => {
+    const runtime = "exports.env = { versions: { node: '1.23.2' } }; exports.listSupportedBackends = () => [];";
+    expect(printed('load-onnx', runtime)).toContain(
+      "model 'add' is a client's, which needs onnxruntime-node 1.24 or newer, got 1.23.2: older ones read any file as weights",
     );
   });
 });
@@ -201,7 +225,7 @@ describe('a request that onnxruntime refuses', () => {
     expect(await inferJson(server.http, 'transpose', [ones('x', [2, 3])])).toMatchObject({
       status: 500,
       error:
-        "output 'y' of model 'transpose' has shape [3,2] for 2 rows: its first dimension is no batch axis; make the model with config: { batching: false }",
+        "output 'y' of model 'transpose' has shape [3,2] for 2 rows: its first dimension is no batch axis; serve the model with config: { batching: false }, or in config.pbtxt max_batch_size: 0 and all dims",
     });
     expect(await inferJson(server.http, 'whole', [ones('x', [2, 3])])).toMatchObject({
       status: 200,

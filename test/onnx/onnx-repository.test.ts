@@ -28,6 +28,12 @@ async function configOf(http: string, model: string) {
   return (await callJson(`${http}/v2/models/${model}/config`))[1] as Record<string, unknown>;
 }
 
+/** Compares all rows of one input with all rows of another. */
+const SCORES = onnxModel({
+  nodes: [node('Transpose', ['text'], ['columns']), node('MatMul', ['image', 'columns'], ['scores'])],
+  inputs: [tensorValue('text', 'float32', ['texts', 2]), tensorValue('image', 'float32', ['images', 2])],
+  outputs: [tensorValue('scores', 'float32', ['images', 'texts'])],
+});
 const IO = `input { name: "x" data_type: TYPE_FP32 dims: [ 3 ] } output { name: "y" data_type: TYPE_FP32 dims: [ 3 ] }`;
 
 describe.each([{ serverThread: true }, { serverThread: false }])('an ONNX model in a repository, %o', (thread) => {
@@ -42,6 +48,9 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an ONNX model 
         'said/config.pbtxt': `platform: "onnxruntime_onnx" max_batch_size: 8 ${IO}`,
         'unbatched/1/model.onnx': identityModel('float32', ['batch', 3]),
         'unbatched/config.pbtxt': IO.replaceAll('[ 3 ]', '[ -1, 3 ]'),
+        'scores/1/model.onnx': SCORES,
+        'wanted/1/model.onnx': SCORES,
+        'wanted/config.pbtxt': 'max_batch_size: 2',
       },
       thread,
     );
@@ -71,6 +80,8 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an ONNX model 
     expect(said).toMatchObject({ max_batch_size: 8, input: tensor('x', 'TYPE_FP32', [3]) });
     expect([single['dynamic_batching'], said['dynamic_batching']]).toEqual([undefined, undefined]);
     expect(await configOf(http, 'unbatched')).toMatchObject({ max_batch_size: 0, input: [{ dims: [-1, 3] }] });
+    expect(await configOf(http, 'scores')).toMatchObject({ max_batch_size: 0, output: [{ dims: [-1, -1] }] });
+    expect(await configOf(http, 'wanted')).toMatchObject({ max_batch_size: 2, output: [{ dims: [-1] }] });
     for (const name of ['batched', 'larger', 'said', 'unbatched']) {
       const input = { name: 'x', datatype: 'FP32', shape: [2, 3], data: [1, 2, 3, 4, 5, 6] };
       expect(await inferJson(http, name, [input])).toMatchObject({ outputs: [{ shape: [2, 3], data: input.data }] });
@@ -124,6 +135,34 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an ONNX model 
   });
 });
 
+describe('a tensor without dimensions of an ONNX model in a repository', () => {
+  const one = { data_type: 'TYPE_FP32', dims: [1] };
+
+  it('has one element beside the batch axis for clients, as Triton completes it', async () => {
+    await using server = await serve({ 'm/1/model.onnx': identityModel('float32', ['batch']) });
+    const { input, output } = (await configOf(server.http, 'm')) as Record<string, readonly unknown[]>;
+    expect(input).toMatchObject([{ ...one, reshape: { shape: [] } }]);
+    expect(output).toMatchObject([{ ...one, reshape: { shape: [] } }]);
+    const x = { name: 'x', datatype: 'FP32', shape: [3, 1], data: [1, 2, 3] };
+    expect(await inferJson(server.http, 'm', [x])).toMatchObject({ outputs: [{ shape: [3, 1], data: x.data }] });
+  });
+
+  it('has one element without a batch axis, and is declared so', async () => {
+    const declared = `input { name: "x" data_type: TYPE_FP32 dims: 1 } output { name: "y" data_type: TYPE_FP32 dims: [ 1, 1 ] }`;
+    await using server = await serve({
+      'completed/1/model.onnx': identityModel('float32', []),
+      'declared/1/model.onnx': identityModel('float32', []),
+      'declared/config.pbtxt': declared,
+    });
+    const { input } = (await configOf(server.http, 'completed')) as { readonly input: readonly [object] };
+    expect(input).toMatchObject([one]);
+    expect(input[0]).not.toHaveProperty('reshape');
+    const x = { name: 'x', datatype: 'FP32', shape: [1], data: [7] };
+    expect(await inferJson(server.http, 'completed', [x])).toMatchObject({ outputs: [{ shape: [1], data: [7] }] });
+    expect(await inferJson(server.http, 'declared', [x])).toMatchObject({ outputs: [{ shape: [1, 1], data: [7] }] });
+  });
+});
+
 describe('an ONNX model in a repository is refused', () => {
   const batched = identityModel('float32', ['batch', 3]);
 
@@ -169,6 +208,12 @@ describe('an ONNX model in a repository is refused', () => {
       addModel(['batch', 3]),
       'input { name: "a" data_type: TYPE_FP32 dims: 3 }',
       "unable to load model 'm', configuration expects 1 inputs, model provides 2",
+    ],
+    [
+      'with more than one element for a scalar',
+      identityModel('float32', []),
+      IO,
+      "unable to load model 'm', scalar tensor 'x', should only provide 1 in the model configuration when the model doesn't support batching. Model configuration provided: [3].",
     ],
     [
       'with a reshape of another size',

@@ -97,6 +97,23 @@ export function tensor(
   ]);
 }
 
+/** The same with its values in a file beside the model. */
+export function externalTensor(
+  name: string,
+  type: NumericDtype & ElementType,
+  shape: readonly number[],
+  file: string,
+): Buffer {
+  const entry = Buffer.concat([delimited(1, 'location'), delimited(2, file)]);
+  return Buffer.concat([
+    ...shape.map((size) => integer(1, size)),
+    integer(2, ELEMENT_TYPES[type]),
+    delimited(8, name),
+    delimited(13, entry),
+    integer(14, 1),
+  ]);
+}
+
 /** A NodeProto; attributes are lists of integers, or integers. */
 export function node(
   operator: string,

@@ -29,6 +29,8 @@ export interface PlayedCall {
   refuse(message: string, afterSeconds?: number): void;
   /** Any other error: INVALID_ARG. */
   fail(message: string): void;
+  /** NOT_FOUND. */
+  miss(message: string): void;
   /** Closes the connection. */
   drop(): void;
   /** Settles when the client has left. */
@@ -61,6 +63,7 @@ export async function startPlayed(
           answerJson(response, 503, { error: message });
         },
         fail: (message) => answerJson(response, 400, { error: message }),
+        miss: (message) => answerJson(response, 404, { error: message }),
         drop: () => void request.socket.destroy(),
         left: new Promise((resolve) => void response.once('close', () => resolve())),
       });
@@ -95,6 +98,7 @@ export async function startPlayed(
           );
         },
         fail: (text) => failGrpc(stream, 3, text),
+        miss: (text) => failGrpc(stream, 5, text),
         drop: () => server.connections.at(-1)!.destroy(),
         left: new Promise((resolve) => void stream.once('close', () => resolve())),
       });

@@ -2,7 +2,7 @@
 // loaded. A version that does not load is reported, and the one before goes on.
 
 import { performance } from 'node:perf_hooks';
-import { dirname, extname, relative, sep } from 'node:path';
+import { dirname, extname, relative, resolve, sep } from 'node:path';
 
 import { TritonError } from '../../errors.js';
 import { ModelBinding } from '../../server/model-binding.js';
@@ -41,6 +41,8 @@ export class Reloader {
   readonly #imports: VersionedImports;
   readonly #watcher: FolderWatcher;
   readonly #bound = new Map<ModelSource, Bound>();
+  /** The files that ONNX models have their weights in. */
+  readonly #weights = new Map<ModelSource, readonly string[]>();
   #triton: Triton | undefined;
   #changed = new Set<string>();
   #timer: NodeJS.Timeout | undefined;
@@ -66,6 +68,7 @@ export class Reloader {
   /** The models as they are now. */
   async load(source: ModelSource): Promise<readonly ServedModel[]> {
     const models = await loadModels(source, (path) => this.#imports.import(path));
+    await this.#watchWeights(source);
     this.#bound.set(source, keyed(models));
     return models;
   }
@@ -92,10 +95,19 @@ export class Reloader {
   #affectedBy(path: string): readonly ModelSource[] {
     const isImported = this.#imports.files.has(path);
     return this.#sources.filter((source) => {
-      if (source.path === path) return true;
+      if (source.path === path || this.#weights.get(source)?.includes(path) === true) return true;
       if (source.kind === 'onnx') return false;
       return isImported || (CODE.includes(extname(path)) && isBelow(path, dirname(source.path)));
     });
+  }
+
+  /** They may be written after the model that names them. */
+  async #watchWeights(source: ModelSource): Promise<void> {
+    if (source.kind !== 'onnx') return;
+    const { readOnnxSignature } = await import('../../onnx/onnx-signature.js');
+    const files = readOnnxSignature(source.path).weightFiles.map((file) => resolve(dirname(source.path), file));
+    for (const file of files) this.#watcher.watchFile(file);
+    this.#weights.set(source, files);
   }
 
   #schedule(): void {
@@ -120,6 +132,7 @@ export class Reloader {
     let after: Bound;
     try {
       after = keyed(await loadModels(source, (path) => this.#imports.import(path)));
+      await this.#watchWeights(source);
     } catch (error) {
       if (!isOver()) this.#say(`${source.name}: the version before goes on\n${failureText(error)}`);
       return;

@@ -3,6 +3,7 @@
 import { TritonError, type ErrorCode } from '../../errors.js';
 import type { HeaderList } from '../../http2/header-list.js';
 import type { Http2Error } from '../../http2/http2-error.js';
+import { provesUnexecuted } from '../../model/unexecuted.js';
 import { CODE_OF_STATUS, decodeGrpcMessage, GRPC_STATUS, type GrpcStatus } from '../../protocol/grpc/grpc-status.js';
 import type { Call } from '../call.js';
 import { connectionError, lostInSilence, notTheProtocol } from '../connection-error.js';
@@ -42,11 +43,14 @@ export function errorOfStatus({ status, message, pushback, address }: ReadStatus
   // If our own deadline has passed by the clock, our error says more than the server's.
   if (code === 'DEADLINE_EXCEEDED' && (message === '' || call.remainingMs === 0)) return call.deadlineError();
   const error = refusal(code, message === '' ? `${address} answered with gRPC status ${status}` : message);
-  return withRetryAdvice(error, MAY_PASS.has(status) ? adviceOfStatus(message, pushback) : undefined);
+  return withRetryAdvice(error, mayPass(status, message) ? adviceOfStatus(message, pushback) : undefined);
 }
 
-/** Statuses that may pass: the server has no room, or serves nobody for now. */
-const MAY_PASS = new Set<number>([GRPC_STATUS.UNAVAILABLE, GRPC_STATUS.RESOURCE_EXHAUSTED]);
+/** Whether the server has no room, serves nobody for now, or has unloaded the model because it stops. */
+function mayPass(status: number, message: string): boolean {
+  if (status === GRPC_STATUS.NOT_FOUND) return provesUnexecuted(message);
+  return status === GRPC_STATUS.UNAVAILABLE || status === GRPC_STATUS.RESOURCE_EXHAUSTED;
+}
 
 function adviceOfStatus(message: string, pushback: string | undefined): RetryAdvice | undefined {
   if (pushback === undefined) return adviceOfRefusal(message, undefined);

@@ -2,9 +2,11 @@
 // gives none back: the server may still write its outputs there.
 
 import { TritonError } from '../../errors.js';
+import { within } from '../../lifecycle/within.js';
 import type { Call } from '../call.js';
 import type { SharedMemoryRegion } from '../server/server-data.js';
 import { SharedSlot } from './shared-slot.js';
+import { UNREGISTER_MS } from './unregistering.js';
 
 /** The server's side. */
 export interface Registrar {
@@ -22,11 +24,14 @@ export class SharedSlots {
   /** All that are registered, by use. */
   readonly #free = new Set<SharedSlot>();
   readonly #used = new Set<SharedSlot>();
-  /** What all of them take. */
+  /** What all of them take, those too that the server has not let go yet. */
   #bytes = 0;
+  /** What of it will soon be free. */
+  #leavingBytes = 0;
   /** The requests that want a slot, in order. Only the first looks for one. */
   #line: Promise<unknown> = Promise.resolve();
   #onRoom = () => {};
+  readonly #openings = new Set<Promise<unknown>>();
   readonly #ends = new Set<Promise<void>>();
   #closed = false;
 
@@ -64,9 +69,13 @@ export class SharedSlots {
   abandon(slot: SharedSlot): void {
     const isOurs = this.#used.delete(slot) || this.#free.delete(slot);
     if (!isOurs) return;
-    this.#bytes -= slot.byteSize;
-    this.#end(this.#closed ? slot.close() : this.#drop(slot));
-    this.#onRoom();
+    this.#leavingBytes += slot.byteSize;
+    const gone = (this.#closed ? slot.close() : this.#drop(slot)).finally(() => {
+      this.#leavingBytes -= slot.byteSize;
+      this.#bytes -= slot.byteSize;
+      this.#onRoom();
+    });
+    this.#end(gone);
   }
 
   /** The server has lost the regions of before. */
@@ -83,6 +92,8 @@ export class SharedSlots {
       this.#free.clear();
       this.#onRoom();
     }
+    // A region may be registered after this.
+    await within(Promise.allSettled(this.#openings), UNREGISTER_MS / 1000);
     await Promise.all(this.#ends);
   }
 
@@ -114,7 +125,7 @@ export class SharedSlots {
     const rounded = Math.max(LEAST_BYTES, 2 ** Math.ceil(Math.log2(byteSize)));
     const size = rounded <= this.#maxBytes ? rounded : Math.ceil(byteSize / PAGE_BYTES) * PAGE_BYTES;
     for (const slot of this.#free) {
-      if (this.#bytes + size <= this.#maxBytes) break;
+      if (this.#bytes - this.#leavingBytes + size <= this.#maxBytes) break;
       this.abandon(slot);
     }
     return this.#bytes + size <= this.#maxBytes || this.#bytes === 0 ? size : undefined;
@@ -122,13 +133,19 @@ export class SharedSlots {
 
   async #open(size: number, call: Call): Promise<SharedSlot> {
     this.#bytes += size;
+    const opening = SharedSlot.open(size, (region) => this.#register(region, call));
+    this.#openings.add(opening);
     try {
-      const slot = await SharedSlot.open(size, (region) => this.#register(region, call));
+      const slot = await opening;
+      if (this.#closed) this.#end(this.#drop(slot));
+      this.expectOpen();
       this.#used.add(slot);
       return slot;
     } catch (error) {
       this.#bytes -= size;
       throw error;
+    } finally {
+      this.#openings.delete(opening);
     }
   }
 

@@ -1,7 +1,8 @@
 // Takes regions back from the server. tritonserver refuses that while a request uses the region, also one whose client is gone.
-// Then it is asked again, because until then the server keeps the memory.
+// Then it is asked again, because until then the server keeps the memory. So is a server that does not answer in time.
 
 import { TritonError } from '../../errors.js';
+import { TritonTimeoutError } from '../client-errors.js';
 
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1000;
@@ -21,7 +22,7 @@ export class Unregistering {
 
   /** Never rejects: a server that is away has lost its regions. */
   async end(name: string): Promise<void> {
-    for (let wait = FIRST_WAIT_MS; await this.#isRefused(name); wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
+    for (let wait = FIRST_WAIT_MS; await this.#isKept(name); wait = Math.min(2 * wait, LONGEST_WAIT_MS)) {
       if (performance.now() + wait > this.#giveUpAt) return;
       await this.#pause(wait);
     }
@@ -33,10 +34,10 @@ export class Unregistering {
     for (const timer of this.#timers) timer.ref();
   }
 
-  #isRefused(name: string): Promise<boolean> {
+  #isKept(name: string): Promise<boolean> {
     return this.#unregister(name).then(
       () => false,
-      (error: unknown) => IN_USE.test(TritonError.from(error).message),
+      (error: unknown) => TritonTimeoutError.is(error) || IN_USE.test(TritonError.from(error).message),
     );
   }
 

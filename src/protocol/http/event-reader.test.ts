@@ -19,6 +19,7 @@ function eventsOf(text: string, lengths: readonly number[] = [Infinity]): string
 describe('EventReader', () => {
   it.each([
     ['an event', 'data: {"a":1}\n\n', ['{"a":1}']],
+    ['an event behind a byte order mark, and none behind another', '\ufeffdata: x\n\n\ufeffdata: y\n\n', ['x']],
     ['an event without the space', 'data:x\n\n', ['x']],
     ['only the first space', 'data:  x\n\n', [' x']],
     ['lines that end with a carriage return', 'data: x\r\rdata: y\r\r', ['x', 'y']],

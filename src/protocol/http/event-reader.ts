@@ -7,6 +7,7 @@ const DATA = Buffer.from('data');
 const COLON = 0x3a;
 const SPACE = 0x20;
 const NEW_LINE = Buffer.from('\n');
+const BYTE_ORDER_MARK = Buffer.from('\ufeff');
 
 /** The memory that a piece takes beside its bytes: empty lines of data and single bytes take memory too. */
 const BYTES_OF_A_PIECE = 128;
@@ -20,6 +21,8 @@ export class EventReader {
   #dataBytes = 0;
   /** True when a carriage return ended the last line. A line feed right behind it belongs to it. */
   #afterReturn = false;
+  /** Until the first line has ended, before which a byte order mark may stand. */
+  #isFirst = true;
 
   /** Bytes that the current event takes. A caller that does not trust the sender sets a limit. */
   get heldBytes(): number {
@@ -65,7 +68,10 @@ export class EventReader {
 
   /** True when the line ended an event. */
   #endLine(rest: Buffer, events: Buffer[]): boolean {
-    const line = this.#parts.length === 0 ? rest : Buffer.concat([...this.#parts, rest]);
+    let line = this.#parts.length === 0 ? rest : Buffer.concat([...this.#parts, rest]);
+    const { length } = BYTE_ORDER_MARK;
+    if (this.#isFirst && line.subarray(0, length).equals(BYTE_ORDER_MARK)) line = line.subarray(length);
+    this.#isFirst = false;
     this.#parts = [];
     this.#partBytes = 0;
     if (line.length > 0) {

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { ModelClient } from 'tstriton/client';
 
 import { OPTIONS } from '../../../src/config/options.js';
-import { identityModel } from '../../support/onnx-builder.js';
+import { externalTensor, identityModel, node, onnxModel, tensorValue } from '../../support/onnx-builder.js';
 import { packedPackage, type PackedPackage } from '../../support/packed-package.js';
 import { inferJson } from '../../support/start-server.js';
 import { openStream } from '../../support/open-stream.js';
@@ -437,6 +437,30 @@ describe.each([{ thread: 'true' }, { thread: 'false' }])(
       expect([...seen].filter((value) => ![1, 2, 20, 30, 40].includes(value as number))).toEqual([]);
       server.signal('SIGINT');
       expect((await server.ended).code).toBe(0);
+    });
+
+    it('serves an ONNX model anew when a file with its weights has changed', async () => {
+      const folder = `weights-${thread}`;
+      const write = (values: Int32Array) =>
+        installed.write(`${folder}/w.data`, Buffer.from(values.buffer, values.byteOffset, values.byteLength));
+      installed.write(
+        `${folder}/add.onnx`,
+        onnxModel({
+          nodes: [node('Add', ['x', 'w'], ['y'])],
+          inputs: [tensorValue('x', 'int32', ['batch', 1])],
+          outputs: [tensorValue('y', 'int32', ['batch', 1])],
+          initializers: [externalTensor('w', 'int32', [1], 'w.data')],
+        }),
+      );
+      write(Int32Array.of(10));
+      const flags = ['--watch', '--json', '--server-thread', thread];
+      await using server = installed.start(['serve', `${folder}/add.onnx`, ...flags, ...FREE]);
+      const { http } = await server.served();
+      await server.until(/watching/);
+      expect(await ask(http, 'add', 1)).toBe(11);
+      write(Int32Array.of(20));
+      await server.until(/reloaded add/);
+      expect(await ask(http, 'add', 1)).toBe(21);
     });
 
     it('serves every new version although a client listens to a stream of the first', async () => {
