@@ -135,6 +135,23 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an ONNX model 
   });
 });
 
+it('an ONNX model that compares all rows of two inputs gives each of its clients the scores of its own', async () => {
+  await using server = await serve({ 'm/1/model.onnx': SCORES });
+  const matrix = (name: string, rows: number, value: number) => ({
+    name,
+    datatype: 'FP32',
+    shape: [rows, 2],
+    data: new Array<number>(2 * rows).fill(value),
+  });
+  const asked = Array.from({ length: 16 }, async (_, i) => {
+    const [texts, images] = [1 + (i % 3), 1 + (i % 2)];
+    const answer = await inferJson(server.http, 'm', [matrix('text', texts, i), matrix('image', images, 1)]);
+    const scores = { shape: [images, texts], data: new Array<number>(images * texts).fill(2 * i) };
+    expect(answer).toMatchObject({ status: 200, outputs: [scores] });
+  });
+  await Promise.all(asked);
+});
+
 describe('a tensor without dimensions of an ONNX model in a repository', () => {
   const one = { data_type: 'TYPE_FP32', dims: [1] };
 
