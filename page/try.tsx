@@ -258,8 +258,8 @@ function formOf(key: string, declared: DeclaredJson): Form {
   // A model that was loaded anew may have other inputs.
   for (const spec of declared.inputs) {
     const state = form.inputs[spec.name];
-    if (state === undefined || !modesOf(spec).includes(state.mode))
-      form.inputs[spec.name] = initialState(spec, declared);
+    const fits = state !== undefined && modesOf(spec).includes(state.mode) && (state.isSent || spec.optional);
+    if (!fits) form.inputs[spec.name] = initialState(spec, declared);
   }
   return form;
 }

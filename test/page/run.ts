@@ -465,6 +465,31 @@ await check('says what to do where there are no models', async () => {
   }
 });
 
+await check('keeps long names and descriptions within the page', async () => {
+  await using server = await serve();
+  const name = 'long-'.repeat(30);
+  server.triton.bind({
+    modelName: name,
+    description: 'https://example.com/'.repeat(20),
+    inputs: { ['input_'.repeat(30)]: { dtype: 'float32', shape: [1] } },
+    outputs: { ['output_'.repeat(30)]: { dtype: 'float32', shape: [1] } },
+    inferFunc: (requests) => requests.map(() => ({ ['output_'.repeat(30)]: Float32Array.of(1) })),
+  });
+  for (const width of [1280, 390]) {
+    const options = { viewport: { width, height: 860 } };
+    await withPage(`${server.url}/`, async (page) => {
+      await page.getByRole('rowheader', { name }).waitFor();
+      const state = page.getByRole('columnheader', { name: 'State' });
+      if (width > 1000 && ((await state.boundingBox())?.x ?? width) > 900) throw new Error('the figures are out of sight');
+      await page.goto(`${server.url}/#/${name}`);
+      await infer(page);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const over = await page.locator('form b').evaluate((label) => label.getBoundingClientRect().right - label.closest('form')!.getBoundingClientRect().right);
+      if (overflow > 0 || over > 0) throw new Error(`${width}: ${overflow} and ${over} pixels too wide`);
+    }, options); // prettier-ignore
+  }
+});
+
 await check('is shown in no frame of another origin', async () => {
   await using server = await serve();
   const framing = createServer((_, response) => {
