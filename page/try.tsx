@@ -124,6 +124,10 @@ export function Try({ model, version, isLatest, declared, grpcPort, want }: TryP
             stream.add(event);
             frame ??= requestAnimationFrame(draw);
           }
+        } catch (error) {
+          if (controller.signal.aborted || stream.count === 0) throw error;
+          // The connection broke. What came before stays to be read.
+          stream.add({ error: `the stream broke off: ${(error as Error).message}` });
         } finally {
           if (frame !== undefined) cancelAnimationFrame(frame);
         }

@@ -3,7 +3,7 @@
 // code is 0 when all are ok. The package has to be built.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net';
 import { createRequire } from 'node:module';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
@@ -285,6 +285,28 @@ async function expectAccessible(page: Page): Promise<void> {
       await page.getByRole('link', { name: 'Endless' }).click();
       await page.getByRole('status').filter({ hasText: 'until it was stopped' }).waitFor();
     });
+  });
+
+  await check('keeps what a stream gave before its connection broke', async () => {
+    const sockets = new Set<Socket>();
+    const proxy = createProxy((client) => {
+      const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+      for (const socket of [client, upstream]) sockets.add(socket.on('error', () => undefined));
+      client.pipe(upstream).pipe(client);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => proxy.once('listening', resolve));
+    try {
+      await withPage(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/#/Endless`, async (page) => {
+        await page.getByRole('button', { name: 'Stream' }).click();
+        await page.getByText('i 5').first().waitFor();
+        for (const socket of sockets) socket.destroy();
+        await page.getByRole('alert').filter({ hasText: 'the stream broke off' }).waitFor();
+        await page.getByText('i 5').first().waitFor();
+      });
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    }
   });
 
   await check('keeps a sequence together, and begins the next one', async () => {
