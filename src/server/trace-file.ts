@@ -61,16 +61,20 @@ export class TraceFile {
   /** Writes over the closing bracket. After a failure the file is what it was before. */
   #replaceEnd(descriptor: number, text: string): void {
     const bytes = Buffer.from(text);
+    let written = 0;
     try {
-      let written = 0;
       // A full disk takes a part of the bytes, and fails at the next write.
       while (written < bytes.length) written += writeSync(descriptor, bytes, written, null, this.#end + written);
     } catch (error) {
-      if (this.#end > 0) writeSync(descriptor, ']', this.#end);
-      ftruncateSync(descriptor, this.#end > 0 ? this.#end + 1 : 0);
+      if (written > 0) this.#restoreEnd(descriptor);
       throw error;
     }
     this.#end += bytes.length - 1;
+  }
+
+  #restoreEnd(descriptor: number): void {
+    if (this.#end > 0) writeSync(descriptor, ']', this.#end);
+    ftruncateSync(descriptor, this.#end > 0 ? this.#end + 1 : 0);
   }
 
   #writeNumbered(): void {
