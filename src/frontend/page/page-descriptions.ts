@@ -13,14 +13,24 @@ import type {
   PageModelsJson,
 } from './page-json.js';
 
-export function describeModels(server: ServedCore, grpcPort: number | undefined): Later<PageModelsJson> {
+export function describeModels(
+  server: ServedCore,
+  grpcPort: number | undefined,
+  { reasons }: { readonly reasons: boolean },
+): Later<PageModelsJson> {
   return whenHere(server.models.index(false), (index) => ({
     server: { name: server.name, version: server.version, ...(grpcPort !== undefined && { grpcPort }) },
-    versions: index.flatMap(({ name, version, state }) => {
+    versions: index.flatMap(({ name, version, state, reason }) => {
       if (state === '') return [];
       const isReady = server.isModelReady(name, version);
       return [
-        { name, version, state, ...(isReady && { declared: declaredJson(server.resolve(name, version).config) }) },
+        {
+          name,
+          version,
+          state,
+          ...(reasons && reason !== '' && { reason }),
+          ...(isReady && { declared: declaredJson(server.resolve(name, version).config) }),
+        },
       ];
     }),
   }));
