@@ -22,18 +22,27 @@ export function describeModels(
     server: { name: server.name, version: server.version, ...(grpcPort !== undefined && { grpcPort }) },
     versions: index.flatMap(({ name, version, state, reason }) => {
       if (state === '') return [];
-      const isReady = server.isModelReady(name, version);
+      const declared = state === 'READY' ? declaredOf(server, name, version) : undefined;
       return [
         {
           name,
           version,
           state,
           ...(reasons && reason !== '' && { reason }),
-          ...(isReady && { declared: declaredJson(server.resolve(name, version).config) }),
+          ...(declared !== undefined && { declared }),
         },
       ];
     }),
   }));
+}
+
+/** Also while the server stops: it may still take requests, and answers those under way. Undefined for a version that is gone by now. */
+function declaredOf(server: ServedCore, name: string, version: string): DeclaredJson | undefined {
+  try {
+    return declaredJson(server.resolve(name, version).config);
+  } catch {
+    return undefined;
+  }
 }
 
 function declaredJson(config: CompleteModelConfig): DeclaredJson {
