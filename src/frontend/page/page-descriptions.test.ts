@@ -8,7 +8,10 @@ import { describeModels } from './page-descriptions.js';
 
 it('declares the ready models, also while the server stops, but for one that is gone by now', async () => {
   const line = (name: string, more: Partial<RepositoryModel> = {}): RepositoryModel => ({
-    ...{ name, version: '1', state: 'READY', reason: '' },
+    name,
+    version: '1',
+    state: 'READY',
+    reason: '',
     ...more,
   });
   const index = [line('m'), line('gone'), line('off', { state: 'UNAVAILABLE', reason: 'unloaded' })];
