@@ -95,9 +95,9 @@ function StreamView({ stream }: { readonly stream: StreamText }) {
           <ol tabIndex={0} aria-label="Responses, the latest first">
             {stream.latest.toReversed().map(({ number, outputs }) => (
               <li key={number} value={number}>
-                {Object.entries(outputs).map(([name, value]) => (
+                {outputs.map(([name, text]) => (
                   <span key={name}>
-                    <b>{name}</b> {textOf(value)}{' '}
+                    <b>{name}</b> {text}{' '}
                   </span>
                 ))}
               </li>
@@ -107,8 +107,4 @@ function StreamView({ stream }: { readonly stream: StreamText }) {
       )}
     </>
   );
-}
-
-function textOf(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
 }

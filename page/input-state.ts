@@ -64,7 +64,8 @@ export function initialState(spec: DeclaredTensorJson, { openai }: DeclaredJson)
   const mode = modesOf(spec)[0]!;
   return {
     mode,
-    typed: openai === 'chat' && spec.name === 'messages' ? '[{"role": "user", "content": "Hello"}]' : sampleText(spec),
+    typed:
+      openai === 'chat' && spec.name === 'messages' ? '[{"role": "user", "content": "Hello"}]' : sampleText(spec, mode),
     file: undefined,
     isSent: !spec.optional,
     range: 'one',
@@ -72,13 +73,13 @@ export function initialState(spec: DeclaredTensorJson, { openai }: DeclaredJson)
   };
 }
 
-function sampleText({ datatype, dtype, shape }: DeclaredTensorJson): string {
-  if (dtype === 'string') return 'Hello';
+function sampleText({ datatype, dtype, shape }: DeclaredTensorJson, mode: Mode): string {
+  if (dtype === 'string' && mode !== 'values') return 'Hello';
   const size = sampleShape(shape);
-  if (datatype === 'BYTES' || count(size) > MOST_WRITTEN) return '';
+  if (dtype === 'bytes' || count(size) > MOST_WRITTEN) return '';
   let next = 0;
   const nest = ([length, ...inner]: readonly number[]): string => {
-    if (length === undefined) return datatype === 'BOOL' ? 'true' : String(++next);
+    if (length === undefined) return dtype === 'string' ? '"Hello"' : datatype === 'BOOL' ? 'true' : String(++next);
     const parts = Array.from({ length }, () => nest(inner));
     return size.length === 1 ? parts.join(', ') : `[${parts.join(', ')}]`;
   };

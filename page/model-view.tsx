@@ -46,7 +46,9 @@ export function ModelView({ model, seen }: { readonly model: Model; readonly see
       </header>
       {declared?.description !== undefined && <p class="description">{declared.description}</p>}
       {declared === undefined ? (
-        <p class="empty">This version takes no requests at the moment.</p>
+        <p class="empty">
+          This version takes no requests at the moment{version.reason === undefined ? '.' : `: ${version.reason}`}
+        </p>
       ) : (
         <>
           <Signature declared={declared} />

@@ -92,6 +92,16 @@ describe('a stream', () => {
     for (let i = 0; i < 30; i++) stream.add({ word: `${i}${'x'.repeat(10_000)}` });
     expect(stream.texts.get('word')?.length).toBe(200_000);
   });
+
+  it('shows no whole tensors of each response', () => {
+    const stream = new StreamText();
+    stream.add({ model_name: 'm', y: new Array<number>(100_000).fill(7), n: 2n ** 60n });
+    const [{ outputs }] = stream.latest as [(typeof stream.latest)[0]];
+    expect(outputs.map(([name, text]) => [name, text.length, text.slice(0, 6)])).toEqual([
+      ['y', 1002, '[7,7,7'],
+      ['n', 21, '"11529'],
+    ]);
+  });
 });
 
 describe('figures', () => {

@@ -6,12 +6,16 @@ import type { StreamEvent } from './infer.js';
 const KEPT = 200;
 /** Characters of joined text. */
 const LONGEST = 200_000;
+/** Characters of an output of one event. The browser would draw whole tensors for seconds. */
+const LONGEST_OUTPUT = 1000;
 const NOT_OUTPUTS: ReadonlySet<string> = new Set(['model_name', 'model_version', 'id']);
 
 export class StreamText {
   /** The texts of each output, joined; an output is here while all its values have been single texts. */
   readonly texts = new Map<string, string>();
-  readonly latest: { readonly number: number; readonly outputs: Readonly<Record<string, unknown>> }[] = [];
+  /** The texts of the outputs are cut. */
+  readonly latest: { readonly number: number; readonly outputs: readonly (readonly [name: string, text: string])[] }[] =
+    [];
   count = 0;
   error: string | undefined;
   readonly #mixed = new Set<string>();
@@ -22,10 +26,10 @@ export class StreamText {
       return;
     }
     this.count++;
-    const outputs = Object.fromEntries(Object.entries(event).filter(([name]) => !NOT_OUTPUTS.has(name)));
-    this.latest.push({ number: this.count, outputs });
+    const outputs = Object.entries(event).filter(([name]) => !NOT_OUTPUTS.has(name));
+    this.latest.push({ number: this.count, outputs: outputs.map(([name, value]) => [name, cutText(value)]) });
     if (this.latest.length > KEPT) this.latest.shift();
-    for (const [name, value] of Object.entries(outputs)) this.#join(name, value);
+    for (const [name, value] of outputs) this.#join(name, value);
   }
 
   #join(name: string, value: unknown): void {
@@ -37,4 +41,9 @@ export class StreamText {
       this.texts.delete(name);
     }
   }
+}
+
+function cutText(value: unknown): string {
+  const text = JSON.stringify(value, (_, inner: unknown) => (typeof inner === 'bigint' ? String(inner) : inner));
+  return text.length > LONGEST_OUTPUT ? `${text.slice(0, LONGEST_OUTPUT)} …` : text;
 }

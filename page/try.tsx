@@ -124,6 +124,10 @@ export function Try({ model, version, isLatest, declared, grpcPort, want }: TryP
             stream.add(event);
             frame ??= requestAnimationFrame(draw);
           }
+        } catch (error) {
+          if (controller.signal.aborted || stream.count === 0) throw error;
+          // The connection broke. What came before stays to be read.
+          stream.add({ error: `the stream broke off: ${(error as Error).message}` });
         } finally {
           if (frame !== undefined) cancelAnimationFrame(frame);
         }
@@ -258,8 +262,8 @@ function formOf(key: string, declared: DeclaredJson): Form {
   // A model that was loaded anew may have other inputs.
   for (const spec of declared.inputs) {
     const state = form.inputs[spec.name];
-    if (state === undefined || !modesOf(spec).includes(state.mode))
-      form.inputs[spec.name] = initialState(spec, declared);
+    const fits = state !== undefined && modesOf(spec).includes(state.mode) && (state.isSent || spec.optional);
+    if (!fits) form.inputs[spec.name] = initialState(spec, declared);
   }
   return form;
 }

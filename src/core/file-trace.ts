@@ -18,6 +18,8 @@ export interface FileRecord {
 
 /** A tensor with more elements than this is cut off, and ends in dots. Triton writes all elements, however long that takes. */
 const MOST_ELEMENTS = 1000;
+/** A stream's later responses are left out: the entries are kept until the request ends, which a stream need not. */
+const MOST_RESPONSES = 10_000;
 
 // The offset of this thread's clock from the machine's clock, which all threads and programs share.
 const OFFSET_NS = Number(process.hrtime.bigint()) - performance.now() * 1e6;
@@ -34,6 +36,7 @@ export class FileTrace implements RequestTrace {
   readonly #settings: TraceSettings;
   readonly #report: (record: FileRecord) => void;
   readonly #entries: TraceEntry[] = [];
+  #responses = 0;
   #sendingSince = 0;
 
   constructor(
@@ -85,13 +88,14 @@ export class FileTrace implements RequestTrace {
   }
 
   responding(outputs: readonly InferTensor[]): void {
+    if (++this.#responses > MOST_RESPONSES) return;
     if (this.#tensors) for (const tensor of outputs) this.#tensor('TENSOR_BACKEND_OUTPUT', tensor);
     this.#sendingSince = performance.now();
     this.#at('INFER_RESPONSE_COMPLETE', this.#sendingSince);
   }
 
   responded(): void {
-    if (this.#protocol === undefined) return;
+    if (this.#protocol === undefined || this.#responses > MOST_RESPONSES) return;
     this.#at(`${this.#protocol}_SEND_START`, this.#sendingSince);
     this.#at(`${this.#protocol}_SEND_END`, performance.now());
   }

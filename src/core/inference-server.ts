@@ -280,6 +280,11 @@ export class InferenceServer {
     }
   }
 
+  /** Counts a request that could not be completed for this load of a model. */
+  refused(load: number, { code }: TritonError): void {
+    this.repository.loaded(load)?.statistics.recordRefusal(code);
+  }
+
   /** Whether a stop that has begun leaves room for a request. */
   #takes(request: ModelInferRequest, model: Model): boolean {
     if (this.#state === 'exiting') return false;

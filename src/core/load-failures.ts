@@ -1,6 +1,6 @@
 // Texts about loads that fail or are refused, for clients, the index and the log. In Triton's words.
 
-import { type ErrorCode, invalidArg, stackOf, type TritonError } from '../errors.js';
+import { type ErrorCode, invalidArg, type TritonError } from '../errors.js';
 
 /** Refuses the load of a model that is not bound. */
 export function notPolled(name: string): TritonError {
@@ -45,13 +45,4 @@ const CODE_NAMES = {
 /** An error as the index and the log have it. */
 export function describe({ code, message }: TritonError): string {
   return `${CODE_NAMES[code]}: ${message}`;
-}
-
-/** Where the error came from in the user's own files: lines below its message in the log. Empty where nothing of theirs was under way. */
-export function ownFrames({ cause }: TritonError): string {
-  const lines = stackOf(cause)?.split('\n') ?? [];
-  return lines
-    .filter((line) => /^ +at /.test(line) && !/node:|[/\\]node_modules[/\\]/.test(line))
-    .map((line) => `\n${line}`)
-    .join('');
 }

@@ -3,8 +3,9 @@
 import { TritonError } from '../errors.js';
 import { loadSuperseded, unlessInterrupted } from '../lifecycle/interrupted-load.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
+import { ownFrames } from '../model/own-frames.js';
 import type { Logger } from '../observability/logger.js';
-import { describe, ownFrames } from './load-failures.js';
+import { describe } from './load-failures.js';
 import { ServedTimer } from '../pacing/served-timer.js';
 import type { ModelRepository } from './model-repository.js';
 import type { Opening } from './opening.js';

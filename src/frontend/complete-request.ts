@@ -4,6 +4,7 @@
 
 import type { ResolvedModel } from '../core/model-entry.js';
 import { RequestSharedMemory } from '../core/shared-memory/request-shared-memory.js';
+import { TritonError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest, ModelInferResponse } from '../model/exchange.js';
 import type { SharedInput, SharedMemoryAccess, SharedMemoryReference } from '../model/shared-memory.js';
@@ -16,7 +17,7 @@ import { LEAST_LARGE_BYTES, largeMemory } from '../sockets/large-memory.js';
 import type { ServedCore } from './served-core.js';
 
 export interface InferOptions {
-  readonly server: Pick<ServedCore, 'resolve' | 'infer' | 'sharedMemory' | 'traces'>;
+  readonly server: Pick<ServedCore, 'resolve' | 'infer' | 'refused' | 'sharedMemory' | 'traces'>;
   /** The rule that turns headers into parameters; undefined when no header does. */
   readonly forwarding: HeaderForwarding | undefined;
 }
@@ -110,6 +111,9 @@ export function* completeRequest<Complete extends CompleteRequest, Form extends 
       if (server.traces || rules.forwarding !== undefined) addHeaders(incoming, headers, rules, startedAt);
       isComplete = true;
       return incoming;
+    } catch (error) {
+      server.refused(model.load, TritonError.from(error));
+      throw error;
     } finally {
       // The request was refused, has to be completed again, or nobody waits for it any more.
       if (!isComplete) incoming.release();

@@ -6,6 +6,7 @@ import type { ResolvedModel } from '../core/model-entry.js';
 import type { ModelVersion } from '../core/model-routes.js';
 import type { InflightRequest, ResponseSink } from '../core/response-sink.js';
 import type { SharedMemoryRange } from '../core/shared-memory/shared-memory-range.js';
+import type { TritonError } from '../errors.js';
 import type { LogSettings } from '../logger.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { ModelInferRequest } from '../model/exchange.js';
@@ -41,6 +42,9 @@ export interface ServedCore {
 
   /** `load`: the load of the model that the request was completed for. */
   infer(request: ModelInferRequest, sink: ResponseSink, load?: number): InflightRequest;
+
+  /** Counts a request that could not be completed for this load of a model. */
+  refused(load: number, error: TritonError): void;
 
   /** Returns all figures that metrics show. */
   measure(): MeasuredMetrics;

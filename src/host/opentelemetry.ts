@@ -65,12 +65,17 @@ export async function loadOpenTelemetry(
 
 const ERROR = 2;
 
+/** The last failure in this thread. One that comes with each request is logged once. */
+let lastFailure: string | undefined;
+
 /** Calls `make`, which makes or ends spans. When it fails, logs a warning and returns undefined. */
 export function makeSpans<Result>(logger: Pick<Logger, 'warn'>, make: () => Result): Result | undefined {
   try {
     return make();
   } catch (error) {
-    logger.warn(`OpenTelemetry failed, spans are lost: ${TritonError.from(error).message}`);
+    const { message } = TritonError.from(error);
+    if (message !== lastFailure) logger.warn(`OpenTelemetry failed, spans are lost: ${message}`);
+    lastFailure = message;
     return undefined;
   }
 }

@@ -9,6 +9,7 @@ import { MessageChannel, Worker, type MessagePort } from 'node:worker_threads';
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import type { InstanceGroup } from '../model/instance-group.js';
+import { ownFrames } from '../model/own-frames.js';
 import { INTERRUPTION_GRACE } from '../lifecycle/interrupted-load.js';
 import { TEARDOWN_GRACE } from '../model/run-setup.js';
 import { ServedTimer } from '../pacing/served-timer.js';
@@ -212,7 +213,9 @@ export class InstanceSupervisor {
   #died(error: TritonError, lived: number): void {
     if (this.#life.state !== 'resting') return;
     const { config, instance, logger } = this.#options;
-    logger.error(`instance ${instance} of model '${config.name}' ended: ${error.message}; starting it again`);
+    logger.error(
+      `instance ${instance} of model '${config.name}' ended: ${error.message}; starting it again${ownFrames(error)}`,
+    );
     this.#restart(this.#pauses.next(lived));
   }
 

@@ -2,10 +2,11 @@
 // changed ones and unbinds removed ones. A broken model does not affect the others, and a state that does not load
 // leaves the last one serving.
 
-import { loadFailed, ownFrames } from '../core/load-failures.js';
+import { loadFailed } from '../core/load-failures.js';
 import type { LoadParameters } from '../core/client-loads.js';
 import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
+import { ownFrames } from '../model/own-frames.js';
 import type { RepositoryModel } from '../model/repository-model.js';
 import { Turns } from '../lifecycle/turns.js';
 import { within } from '../lifecycle/within.js';

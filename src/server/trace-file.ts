@@ -1,7 +1,7 @@
 // Writes the trace file: a JSON array of entries, complete after every write, or one file for every N traces. It writes
 // once for each turn of the event loop; Triton writes its single file at its exit.
 
-import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs';
+import { closeSync, ftruncateSync, openSync, writeFileSync, writeSync } from 'node:fs';
 
 import type { FileRecord, TraceEntry } from '../core/file-trace.js';
 import { invalidArg, TritonError } from '../errors.js';
@@ -14,7 +14,7 @@ export class TraceFile {
   readonly #path: string;
   readonly #log: Log;
   #descriptor: number | undefined;
-  /** The position of the array's closing bracket. */
+  /** The position of the array's closing bracket; 0 before there is an array. */
   #end = 0;
   /** The count of numbered files. */
   #files = 0;
@@ -30,20 +30,17 @@ export class TraceFile {
     } catch (error) {
       throw invalidArg(`cannot open the trace file ${path}: ${TritonError.from(error).message}`, { cause: error });
     }
-    this.#tried(() => (this.#end = writeSync(this.#descriptor!, '[]', 0) - 1));
+    this.#tried(() => this.#replaceEnd(this.#descriptor!, '[]'));
   }
 
   add(records: readonly FileRecord[]): void {
-    const entries: TraceEntry[] = [];
     for (const record of records) {
-      if (record.logFrequency === 0) {
-        entries.push(...record.entries);
-        continue;
-      }
+      if (record.logFrequency === 0) continue;
       this.#waiting.push(record);
       if (this.#waiting.length >= record.logFrequency) this.#writeNumbered();
     }
-    if (entries.length > 0) this.#append(entries);
+    const together = records.filter(({ logFrequency }) => logFrequency === 0);
+    if (together.length > 0) this.#append(together.flatMap(({ entries }) => entries));
   }
 
   /** Writes the remaining entries. */
@@ -55,12 +52,29 @@ export class TraceFile {
   }
 
   #append(entries: readonly TraceEntry[]): void {
-    if (this.#descriptor === undefined) return;
-    const text = Buffer.from(`${this.#end === 1 ? '' : ','}${JSON.stringify(entries).slice(1)}`);
-    this.#tried(() => {
-      writeSync(this.#descriptor!, text, 0, text.length, this.#end);
-      this.#end += text.length - 1;
-    });
+    const descriptor = this.#descriptor;
+    if (descriptor === undefined) return;
+    const before = ['[', ''][this.#end] ?? ',';
+    this.#tried(() => this.#replaceEnd(descriptor, before + JSON.stringify(entries).slice(1)));
+  }
+
+  /** Writes over the closing bracket. After a failure the file is what it was before. */
+  #replaceEnd(descriptor: number, text: string): void {
+    const bytes = Buffer.from(text);
+    let written = 0;
+    try {
+      // A full disk takes a part of the bytes, and fails at the next write.
+      while (written < bytes.length) written += writeSync(descriptor, bytes, written, null, this.#end + written);
+    } catch (error) {
+      if (written > 0) this.#restoreEnd(descriptor);
+      throw error;
+    }
+    this.#end += bytes.length - 1;
+  }
+
+  #restoreEnd(descriptor: number): void {
+    if (this.#end > 0) writeSync(descriptor, ']', this.#end);
+    ftruncateSync(descriptor, this.#end > 0 ? this.#end + 1 : 0);
   }
 
   #writeNumbered(): void {

@@ -16,6 +16,8 @@ import {
 } from 'tstriton';
 import { ModelClient } from 'tstriton/client';
 
+import { floatTensor, inferMessage } from '../support/grpc-client.js';
+import { grpcService } from '../support/grpc-service.js';
 import { HeldModel, HeldModelClients } from '../support/held-model.js';
 import { MetricsText } from '../support/metrics-text.js';
 import { inferJson, startServer, type RunningServer } from '../support/start-server.js';
@@ -62,7 +64,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
     await client.inferBatch({ x: [[1], [2], [3]] });
     expect((await ask(server, 'M', [1, 2], 2)).status).toBe(200);
     const wrong = { name: 'wrong', datatype: 'FP32', shape: [1, 1], data: [1] };
-    expect((await inferJson(server.http, 'M', [wrong])).status).toBe(400);
+    const short = { name: 'x', datatype: 'FP32', shape: [1, 2], data: [1] };
+    for (const input of [wrong, short]) expect((await inferJson(server.http, 'M', [input])).status).toBe(400);
+    using grpc = grpcService(server.grpc);
+    const message = inferMessage('M', [{ ...floatTensor('x', [1, 2]), shape: [1, 3] }]);
+    await expect(grpc.call('ModelInfer', message)).rejects.toMatchObject({ code: 3 });
     const metrics = await MetricsText.of(server.metrics);
     const values = (names: readonly string[]) => names.map((name) => metrics.value(name, M));
     expect(values(['nv_inference_request_success', 'nv_inference_count', 'nv_inference_exec_count'])).toEqual([
@@ -70,11 +76,11 @@ describe.each([{ serverThread: true }, { serverThread: false }])('metrics with %
     ]);
     expect(values(['tstriton_request_duration_seconds_count', 'tstriton_queue_wait_seconds_count'])).toEqual([3, 3]);
     expect(values(['tstriton_batch_rows_sum', 'tstriton_instances', 'tstriton_inflight_requests'])).toEqual([6, 1, 0]);
-    expect(metrics.value('tstriton_refused_requests_total', { ...M, code: 'INVALID_ARG' })).toBe(1);
+    expect(metrics.value('tstriton_refused_requests_total', { ...M, code: 'INVALID_ARG' })).toBe(3);
     expect(metrics.value('tstriton_batches_total', { ...M, reason: 'idle' })).toBe(3);
     expect(metrics.value('nv_inference_request_duration_us', M)).toBeGreaterThan(0);
     expect(metrics.value('nv_model_load_duration_secs', M)).toBeGreaterThan(0);
-    expect(metrics.value('tstriton_connections', { protocol: 'grpc' })).toBe(1);
+    expect(metrics.value('tstriton_connections', { protocol: 'grpc' })).toBe(2);
     expect(metrics.value('tstriton_event_loop_lag_seconds_bucket', { le: '+Inf' })).toBeGreaterThanOrEqual(0);
     expect(
       [...metrics.types.keys()].filter((name) => /gpu|pinned|energy|cache|summary|first_response/.test(name)),

@@ -42,6 +42,14 @@ describe.each([{ serverThread: true }, { serverThread: false }])('executionTimeo
     await aborted.opened;
     // On a machine that is busy one that answers at once may be too late, too.
     await expect.poll(() => ask(2)).toMatchObject({ status: 200, outputs: [{ data: [2] }] });
+    // An execution that took too long is one all the same.
+    const stats = async () => {
+      const answer = await fetch(`${server.http}/v2/models/Slow/stats`);
+      return ((await answer.json()) as { readonly model_stats: readonly unknown[] }).model_stats[0];
+    };
+    await expect
+      .poll(stats)
+      .toMatchObject({ execution_count: calls, batch_stats: [{ compute_infer: { count: calls } }] });
   });
 });
 

@@ -147,6 +147,21 @@ describe.each([{ serverThread: true }, { serverThread: false }])('the page with 
     expect(await statuses(models.http)).toEqual([200, 200, 200, 403, 200]);
   });
 
+  it('tells why a model does not load to those alone who may read the index', async () => {
+    const broken = (triton: Triton) => {
+      const setup = () => Promise.reject(new Error('no weights'));
+      const x = { dtype: 'float32', shape: [1] } as const;
+      triton.bind({ modelName: 'Broken', inputs: { x }, outputs: { x }, setup, inferFunc: (requests) => requests });
+    };
+    await using server = await startServer(broken, { ...mode, accessToken: 'secret', exitOnError: false });
+    const versions = async (headers: Record<string, string> = {}) =>
+      ((await (await fetch(`${server.http}/page/models`, { headers })).json()) as any).versions;
+    const version = { name: 'Broken', version: '1', state: 'UNAVAILABLE' };
+    expect(await versions()).toEqual([version]);
+    const reason = "Internal: setup of model 'Broken' failed: no weights";
+    expect(await versions({ 'triton-access-token': 'secret' })).toEqual([{ ...version, reason }]);
+  });
+
   it('gives the log to those alone who have the token for it', async () => {
     await using server = await startServer(bind, { ...mode, accessToken: 'secret' });
     const read = async (query: string, headers: Record<string, string> = {}) => {

@@ -167,6 +167,17 @@ describe.each([{ serverThread: true }, { serverThread: false }])('an instance gr
     },
   );
 
+  it('that dies of an error outside of its calls has the place of it in the log', async () => {
+    const errors: string[] = [];
+    const ignore = () => undefined;
+    const logger = { debug: ignore, info: ignore, warn: ignore, error: (message: string) => errors.push(message) };
+    await using server = await startServer((triton) => bindThreads(triton), { serverThread, logger });
+    expect((await ask(server.http, 'throwOutside')).status).toBe(503);
+    const line =
+      /^instance 0 of model 'Threads' ended: uncaught in a thread; starting it again\n {4}at .*instance\.js:\d+/;
+    await expect.poll(() => errors).toEqual([expect.stringMatching(line)]);
+  });
+
   it('that throws fails only its request', async () => {
     await using server = await startServer((triton) => bindThreads(triton), { serverThread });
     expect(await ask(server.http, 'throw')).toMatchObject({ status: 500, error: 'thrown in a thread' });

@@ -3,7 +3,7 @@
 // code is 0 when all are ok. The package has to be built.
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect, createServer as createProxy, type Socket } from 'node:net';
 import { createRequire } from 'node:module';
 import { devNull } from 'node:os';
 import { join } from 'node:path';
@@ -287,6 +287,28 @@ async function expectAccessible(page: Page): Promise<void> {
     });
   });
 
+  await check('keeps what a stream gave before its connection broke', async () => {
+    const sockets = new Set<Socket>();
+    const proxy = createProxy((client) => {
+      const upstream = connect(Number(new URL(url).port), '127.0.0.1');
+      for (const socket of [client, upstream]) sockets.add(socket.on('error', () => undefined));
+      client.pipe(upstream).pipe(client);
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => proxy.once('listening', resolve));
+    try {
+      await withPage(`http://127.0.0.1:${(proxy.address() as AddressInfo).port}/#/Endless`, async (page) => {
+        await page.getByRole('button', { name: 'Stream' }).click();
+        await page.getByText('i 5').first().waitFor();
+        for (const socket of sockets) socket.destroy();
+        await page.getByRole('alert').filter({ hasText: 'the stream broke off' }).waitFor();
+        await page.getByText('i 5').first().waitFor();
+      });
+    } finally {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+    }
+  });
+
   await check('keeps a sequence together, and begins the next one', async () => {
     await withPage(`${url}/#/Total`, async (page) => {
       const total = async (value: string, expected: string) => {
@@ -462,6 +484,31 @@ await check('says what to do where there are no models', async () => {
     });
   } finally {
     await triton.stop();
+  }
+});
+
+await check('keeps long names and descriptions within the page', async () => {
+  await using server = await serve();
+  const name = 'long-'.repeat(30);
+  server.triton.bind({
+    modelName: name,
+    description: 'https://example.com/'.repeat(20),
+    inputs: { ['input_'.repeat(30)]: { dtype: 'float32', shape: [1] } },
+    outputs: { ['output_'.repeat(30)]: { dtype: 'float32', shape: [1] } },
+    inferFunc: (requests) => requests.map(() => ({ ['output_'.repeat(30)]: Float32Array.of(1) })),
+  });
+  for (const width of [1280, 390]) {
+    const options = { viewport: { width, height: 860 } };
+    await withPage(`${server.url}/`, async (page) => {
+      await page.getByRole('rowheader', { name }).waitFor();
+      const state = page.getByRole('columnheader', { name: 'State' });
+      if (width > 1000 && ((await state.boundingBox())?.x ?? width) > 900) throw new Error('the figures are out of sight');
+      await page.goto(`${server.url}/#/${name}`);
+      await infer(page);
+      const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      const over = await page.locator('form b').evaluate((label) => label.getBoundingClientRect().right - label.closest('form')!.getBoundingClientRect().right);
+      if (overflow > 0 || over > 0) throw new Error(`${width}: ${overflow} and ${over} pixels too wide`);
+    }, options); // prettier-ignore
   }
 });
 

@@ -81,6 +81,7 @@ export class ScriptedServer {
         script({ request, sink, signal: controller.signal });
         return { cancel: () => controller.abort() };
       },
+      refused: () => undefined,
     };
     const nothing = () => undefined;
     const logger = { error: nothing, warn: nothing, info: nothing, verbose: nothing };

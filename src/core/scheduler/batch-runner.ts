@@ -309,8 +309,10 @@ export class BatchRunner {
     const wasAwaited = this.#end(run);
     if (wasAwaited && this.#outcomes.isIterative) this.#outcomes.putBack(run.batch, results, times);
     run.onEnded?.(results);
-    // An abandoned run has no results to deliver. Its end only makes room for the next batch.
-    if (wasAwaited) {
+    if (!wasAwaited) {
+      // An abandoned run has no results to deliver. Its end makes room for the next batch, and the callable ran all the same.
+      this.#statistics.recordExecution(rows, times);
+    } else {
       // The instance works on its next batch while the answers to this one are written. An instance that is faster than a batch's
       // way there and back waits for the end of this turn instead. Its next batch then has more requests.
       if (

@@ -31,7 +31,7 @@ describe('BatchScheduler of a model with executionTimeoutMicroseconds', () => {
     instance.last.finish();
     expect(harness.answers).toHaveLength(2);
     expect(harness.statistics.failures).toMatchObject({ BACKEND: 2 });
-    expect([harness.statistics.executionCount, harness.statistics.inferenceCount]).toEqual([0, 0]);
+    expect([harness.statistics.executionCount, harness.statistics.inferenceCount]).toEqual([1, 0]);
   });
 
   it('does not count a standstill of its own thread, in which no callable could answer', () => {

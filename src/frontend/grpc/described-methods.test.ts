@@ -62,6 +62,7 @@ function coreWith(changes: Partial<ServedCore> = {}): ServedCore {
     modelMetadata: (name, version) => ({ config: known(name), versions: version === '' ? ['1', '3'] : [version] }),
     statistics: () => [],
     traces: false,
+    refused: () => undefined,
     ...controlledCore(),
     onStateChange: () => () => undefined,
     infer() {

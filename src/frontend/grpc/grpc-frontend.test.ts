@@ -74,6 +74,7 @@ function fakeCore(changes: Partial<ServedCore> = {}): ServedCore {
     statistics: () => [],
     ...controlledCore(),
     traces: false,
+    refused: () => undefined,
     onStateChange: () => () => undefined,
     infer(request, sink) {
       void sink.respond(identity(request), true);

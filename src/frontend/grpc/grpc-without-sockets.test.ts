@@ -47,6 +47,7 @@ function fakeCore(waits: boolean, seen: ModelInferRequest[], cancelled: string[]
     statistics: () => [],
     ...controlledCore(),
     traces: false,
+    refused: () => undefined,
     onStateChange: () => ignore,
     infer(request, sink) {
       seen.push(request);

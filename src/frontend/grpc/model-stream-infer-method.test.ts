@@ -41,6 +41,7 @@ function startStream(options: StreamClientOptions = {}, infer?: (taken: Taken) =
     },
     sharedMemory: new SharedMemoryRegistry({ allowed: false }),
     traces: false,
+    refused: () => undefined,
   };
   const client = new StreamClient(modelStreamInferMethod({ server, forwarding: undefined }, 'none'), options);
   return { server, client, taken, received: () => client.received(ModelStreamInferResponseSchema) };

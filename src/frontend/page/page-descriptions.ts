@@ -13,17 +13,36 @@ import type {
   PageModelsJson,
 } from './page-json.js';
 
-export function describeModels(server: ServedCore, grpcPort: number | undefined): Later<PageModelsJson> {
+export function describeModels(
+  server: ServedCore,
+  grpcPort: number | undefined,
+  { reasons }: { readonly reasons: boolean },
+): Later<PageModelsJson> {
   return whenHere(server.models.index(false), (index) => ({
     server: { name: server.name, version: server.version, ...(grpcPort !== undefined && { grpcPort }) },
-    versions: index.flatMap(({ name, version, state }) => {
+    versions: index.flatMap(({ name, version, state, reason }) => {
       if (state === '') return [];
-      const isReady = server.isModelReady(name, version);
+      const declared = state === 'READY' ? declaredOf(server, name, version) : undefined;
       return [
-        { name, version, state, ...(isReady && { declared: declaredJson(server.resolve(name, version).config) }) },
+        {
+          name,
+          version,
+          state,
+          ...(reasons && reason !== '' && { reason }),
+          ...(declared !== undefined && { declared }),
+        },
       ];
     }),
   }));
+}
+
+/** Also while the server stops: it may still take requests, and answers those under way. Undefined for a version that is gone by now. */
+function declaredOf(server: ServedCore, name: string, version: string): DeclaredJson | undefined {
+  try {
+    return declaredJson(server.resolve(name, version).config);
+  } catch {
+    return undefined;
+  }
 }
 
 function declaredJson(config: CompleteModelConfig): DeclaredJson {

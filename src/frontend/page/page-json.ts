@@ -23,6 +23,8 @@ export interface PageVersionJson {
   readonly name: string;
   readonly version: string;
   readonly state: RepositoryState;
+  /** Why it is not ready, for those who may read the repository's index. */
+  readonly reason?: string;
   /** Of ready versions. */
   readonly declared?: DeclaredJson;
 }

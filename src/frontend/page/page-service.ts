@@ -74,7 +74,13 @@ const HEADERS: HttpHeaders = [
 
 interface Answer {
   readonly categories: readonly Category[];
-  readonly make: (options: PageServiceOptions, query: URLSearchParams) => Later<object>;
+  readonly make: (options: PageServiceOptions, asked: Asked) => Later<object>;
+}
+
+interface Asked {
+  readonly query: URLSearchParams;
+  /** Whether the client has the header that these endpoints want. */
+  readonly mayUse: (category: Category) => boolean;
 }
 
 const ANSWERS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
@@ -82,11 +88,12 @@ const ANSWERS: ReadonlyMap<string, Answer> = new Map<string, Answer>([
     '/page/models',
     {
       categories: ['metadata', 'model-config'],
-      make: ({ server, grpcPort }) => describeModels(server, grpcPort()),
+      make: ({ server, grpcPort }, { mayUse }) =>
+        describeModels(server, grpcPort(), { reasons: mayUse('model-repository') }),
     },
   ],
   ['/page/figures', { categories: ['statistics'], make: ({ server }) => measureFigures(server) }],
-  ['/page/log', { categories: ['logging'], make: ({ log }, query) => log.after(Number(query.get('after')) || 0) }],
+  ['/page/log', { categories: ['logging'], make: ({ log }, { query }) => log.after(Number(query.get('after')) || 0) }],
 ]);
 
 export class PageService implements FurtherPaths {
@@ -110,14 +117,16 @@ export class PageService implements FurtherPaths {
   }
 
   #answer(request: HttpRequest, { categories, make }: Answer): ServeRequest {
+    const missingFor = (category: Category) => this.#restricted.missing(category, (name) => request.header(name));
     for (const category of categories) {
-      const missing = this.#restricted.missing(category, (name) => request.header(name));
+      const missing = missingFor(category);
       if (missing === undefined) continue;
       const refusal = { error: `This API is restricted, expecting header '${missing}'` };
       return (exchange) => answerJson(exchange, 403, refusal);
     }
-    const [, query] = request.target.split('?');
-    return (exchange) => answerLater(exchange, make(this.#options, new URLSearchParams(query)));
+    const query = new URLSearchParams(request.target.split('?')[1]);
+    const mayUse = (category: Category) => missingFor(category) === undefined;
+    return (exchange) => answerLater(exchange, make(this.#options, { query, mayUse }));
   }
 
   async #sendFile(exchange: HttpExchange, path: string): Promise<void> {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 
 import { TritonError } from '../errors.js';
-import { ownFrames } from './load-failures.js';
+import { ownFrames } from './own-frames.js';
 
 describe('ownFrames', () => {
   it("are those of the user's files alone, below whatever they threw", () => {
