@@ -172,6 +172,36 @@ describe.each([true, false])('a bound model whose load never ended, with serverT
   });
 });
 
+describe.each([
+  { serverThread: true, where: 'setup' },
+  { serverThread: false, where: 'warm-up' },
+] as const)('a load that never ends, in its $where, with serverThread: $serverThread', ({ serverThread, where }) => {
+  it('gives way to a rebind, whether the program or a client has asked for it', async () => {
+    let isEndless = false;
+    const asked = endless(1, where, () => isEndless);
+    await using server = await startServer((triton) => triton.bind({ ...asked.model, modelName: 'asked' }), {
+      serverThread,
+      modelControlMode: 'explicit',
+      loadModel: ['*'],
+      restrictedEndpoints: [],
+    });
+    const { triton, http } = server;
+    const bound = endless(2, where);
+    triton.bind(bound.model);
+    const first = triton.ready('m');
+    isEndless = true;
+    await callJson(`${http}/v2/repository/models/asked/unload`, {});
+    const loading = callJson(`${http}/v2/repository/models/asked/load`, {});
+    await Promise.all([bound.begun.opened, asked.begun.opened]);
+    const rebound = ['m', 'asked'].map((modelName) => triton.rebind({ ...answering(3), modelName }));
+    await expect(first).rejects.toMatchObject({ code: 'UNAVAILABLE', message: UNLOADED });
+    expect(await loading).toEqual([400, { error: expect.stringContaining(UNLOADED) as unknown }]);
+    await Promise.all(rebound);
+    const answers = ['m', 'asked'].map(async (name) => (await inferJson(http, name, ONE)).outputs[0]!.data[0]);
+    expect(await Promise.all(answers)).toEqual([3, 3]);
+  });
+});
+
 /** Writes a file `.begun` when its load has come so far. */
 function endlessModule(where: Where, folder: string): string {
   const hold = `writeFileSync(${JSON.stringify(join(folder, '.begun'))}, ''); await new Promise(() => undefined);`;
