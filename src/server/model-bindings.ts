@@ -27,8 +27,8 @@ interface Place {
   binding: ModelBinding;
   /** The last `bind` that replaces the binding, until it has loaded or failed. */
   replacing?: Promise<void> | undefined;
-  /** End the loads that are under way or wait for their turns. */
-  readonly loads: Set<AbortController>;
+  /** The changes that load and are not over, in turn, by what ends their loads. */
+  readonly loads: Map<AbortController, Promise<unknown>>;
 }
 
 const HOW_TO_REPLACE = '; use rebind to replace it, or bind with { replace: true } where it may be there';
@@ -89,7 +89,7 @@ export class ModelBindings {
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     if (place !== undefined && replace) {
-      endLoads(place.loads);
+      endLoads(place.loads.keys());
       const loading = this.replace(binding).then(() => undefined);
       binding.loading = loading;
       place.replacing = loading;
@@ -110,7 +110,7 @@ export class ModelBindings {
 
   /** Adds a binding, and loads it where there is a server. */
   #put(binding: ModelBinding, options?: HostedLoad): Promise<void> | undefined {
-    const place: Place = { binding, loads: new Set() };
+    const place: Place = { binding, loads: new Map() };
     this.#places.set(binding.key, place);
     return this.#server && this.#load(place, this.#server, options);
   }
@@ -143,7 +143,7 @@ export class ModelBindings {
       place.binding = binding;
       return AT_ONCE;
     }
-    const before = [...place.loads];
+    const before = [...place.loads.keys()];
     const late = new ServedTimer(() => endLoads(before), SUPERSEDED_GRACE, { keepsAlive: false, renewals: 1 });
     return this.#inTurn(place, (signal) => {
       late.clear();
@@ -154,8 +154,11 @@ export class ModelBindings {
   /** Makes a change that loads, after the earlier changes of its place. */
   #inTurn<T>(place: Place, change: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const ending = new AbortController();
-    place.loads.add(ending);
-    return this.#turns.take(place.binding.key, () => change(ending.signal)).finally(() => place.loads.delete(ending));
+    const changed = this.#turns
+      .take(place.binding.key, () => change(ending.signal))
+      .finally(() => place.loads.delete(ending));
+    place.loads.set(ending, changed);
+    return changed;
   }
 
   /**
@@ -202,7 +205,7 @@ export class ModelBindings {
 
   /** Ends the loads of all versions of a name, or of one: their code may never come to an end. */
   endLoads(name: string, version?: number): void {
-    for (const { key } of this.find(name, version)) endLoads(this.#places.get(key)!.loads);
+    for (const { key } of this.find(name, version)) endLoads(this.#places.get(key)!.loads.keys());
   }
 
   /** Resolves when the models get no more requests. Rejects with NOT_FOUND. */
@@ -268,14 +271,26 @@ export class ModelBindings {
   }
 
   /**
-   * Loads all models. With `exitOnError` it rejects with the reason of the first that did not load. Later bindings load
-   * at once.
+   * Loads all models. With `exitOnError` it rejects with the reason of the first that did not load, unless a later change counts
+   * instead. Later bindings load at once.
    */
   async loadAll(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
     this.#server = server;
-    const loads = Array.from(this.#places.values(), (place) => this.#load(place, server));
+    const loads = Array.from(this.#places.values(), (place) => this.#last(place, this.#load(place, server)));
     if (exitOnError) await Promise.all(loads);
     else await Promise.allSettled(loads);
+  }
+
+  /** Settles as the last change of a place does. One that was unbound has no more to load. */
+  async #last(place: Place, load: Promise<unknown>): Promise<void> {
+    try {
+      await load;
+    } catch (error) {
+      if (this.#places.get(place.binding.key) !== place) return;
+      const later = [...place.loads.values()].at(-1);
+      if (later === undefined) throw error;
+      await this.#last(place, later);
+    }
   }
 
   /**

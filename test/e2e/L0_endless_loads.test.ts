@@ -5,6 +5,8 @@ import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
 
+import type { Triton } from 'tstriton';
+
 import { callJson } from '../support/grpc-service.js';
 import { added, addingModule, index, modelRepository } from '../support/model-repository.js';
 import { gate, inferJson, startServer } from '../support/start-server.js';
@@ -199,6 +201,22 @@ describe.each([
     await Promise.all(rebound);
     const answers = ['m', 'asked'].map(async (name) => (await inferJson(http, name, ONE)).outputs[0]!.data[0]);
     expect(await Promise.all(answers)).toEqual([3, 3]);
+  });
+
+  it.each<[string, number, (triton: Triton) => unknown]>([
+    ['a bind that replaces it', 2, (triton) => triton.bind(answering(2), { replace: true })],
+    ['a rebind', 2, (triton) => triton.rebind(answering(2))],
+    ['an unbind', 404, (triton) => triton.unbind('m')],
+  ])('at the start gives way to %s', async (_, answer, change) => {
+    const { model, begun } = endless(1, where);
+    let changed: unknown;
+    const bind = (triton: Triton) => {
+      triton.bind(model);
+      void begun.opened.then(() => (changed = change(triton)));
+    };
+    await using server = await startServer(bind, { serverThread });
+    await changed;
+    expect(await answerOf(server.http)).toBe(answer);
   });
 });
 
