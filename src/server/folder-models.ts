@@ -7,13 +7,15 @@ import type { LoadParameters } from '../core/client-loads.js';
 import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import type { RepositoryModel } from '../model/repository-model.js';
+import { SUPERSEDED_GRACE } from '../lifecycle/interrupted-load.js';
 import { Turns } from '../lifecycle/turns.js';
 import { within } from '../lifecycle/within.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
 import { modelNamesIn } from '../repository/model-names.js';
 import { readWantedModel, type WantedModel } from '../repository/wanted-model.js';
-import { KnownModel } from './known-model.js';
+import { KnownModel, type LoadingVersion } from './known-model.js';
 import { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
 
@@ -64,20 +66,40 @@ export class FolderModels {
   poll({ again = false }: { readonly again?: boolean } = {}): Promise<void> {
     this.#polling = this.#polling
       .catch(() => undefined)
-      .then(() => this.#poll((name, places) => this.#look(name, places, again)));
+      .then(() =>
+        this.#poll(async (name, places) => {
+          await this.#giveWay(name, places);
+          await this.#look(name, places, again);
+        }),
+      );
     return this.#polling;
   }
 
   /**
-   * The same without `again`, but a model that takes longer than so many seconds keeps no other waiting. Models that still load are
-   * left out.
+   * The same without `again`, but a model that takes longer than so many seconds keeps no other waiting. Models that still load wait
+   * for a later poll.
    */
   pollWithin(seconds: number): Promise<void> {
     return this.#poll(async (name, places) => {
-      if (this.#turns.isBusy(name)) return this.#leaveOut(name);
+      if (this.#turns.isBusy(name)) {
+        if (!(await this.#giveWay(name, places))) this.#leaveOut(name);
+        return;
+      }
       this.#leftOut.delete(name);
       await within(this.#look(name, places, false), seconds);
     });
+  }
+
+  /** Whether a load under way is of a state that its folder has no more. Such a load ends soon: it may never come to an end. */
+  async #giveWay(name: string, repositories: readonly string[]): Promise<boolean> {
+    const known = this.#known.get(name);
+    const loading = known?.loading;
+    if (loading === undefined) return false;
+    const wanted = await this.#read(name, repositories).catch(() => undefined);
+    if (wanted === undefined || wanted.states.get(loading.version) === loading.state) return false;
+    const end = () => this.#options.bindings.endLoads(name, loading.version);
+    if (known?.loading === loading) loading.late ??= new ServedTimer(end, SUPERSEDED_GRACE, { renewals: 1 });
+    return true;
   }
 
   /** Says so once. */
@@ -86,7 +108,7 @@ export class FolderModels {
     this.#leftOut.add(name);
     this.#options
       .logger()
-      ?.info(`the poll leaves out '${name}', which still loads; that ends when its folder is removed`);
+      ?.info(`the poll leaves out '${name}', which still loads; that ends when its folder changes or is removed`);
   }
 
   /** Never rejects. */
@@ -219,7 +241,8 @@ export class FolderModels {
     { now, given }: { readonly now: boolean; readonly given: GivenFiles | undefined },
   ): Promise<void> {
     const { name } = folder;
-    const { versions } = this.#model(name);
+    const known = this.#model(name);
+    const { versions } = known;
     const signal = this.#options.signal();
     const failures = new Map<number, TritonError>();
     // The highest version comes first, because its policy counts.
@@ -227,6 +250,8 @@ export class FolderModels {
       const before = versions.get(version);
       let binding = before?.binding;
       let failure: TritonError | undefined;
+      const loading: LoadingVersion = { version, state, late: undefined };
+      known.loading = loading;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
         const isGiven = given !== undefined;
@@ -242,6 +267,9 @@ export class FolderModels {
         failure = given?.told(thrown) ?? TritonError.from(thrown);
         failures.set(version, failure);
         if (!signal.aborted) this.#log(`${name}' version '${version}`, failure);
+      } finally {
+        loading.late?.clear();
+        known.loading = undefined;
       }
       versions.set(version, { state, binding, failure, files: failure === undefined ? given : before?.files });
     }

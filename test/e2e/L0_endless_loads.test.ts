@@ -1,6 +1,6 @@
 // Loads that never end: a setup that waits for ever, or a warm-up that is never answered. What comes after them is not lost, and
 // nobody has to start the server again.
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
@@ -201,6 +201,30 @@ describe.each([
     await Promise.all(rebound);
     const answers = ['m', 'asked'].map(async (name) => (await inferJson(http, name, ONE)).outputs[0]!.data[0]);
     expect(await Promise.all(answers)).toEqual([3, 3]);
+  });
+
+  it('gives way when a poll finds its folder repaired, also at the start', async () => {
+    const repository = modelRepository();
+    const begun = join(repository.path, '.begun');
+    const hang = async () => {
+      repository.write('m/1/model.mjs', endlessModule(where, repository.path));
+      await expect.poll(() => existsSync(begun)).toBe(true);
+    };
+    const hangs = hang();
+    const starting = startServer(() => undefined, {
+      serverThread,
+      modelRepository: repository.path,
+      modelControlMode: 'poll',
+      repositoryPollSecs: 1,
+    });
+    await hangs;
+    repository.write('m/1/model.mjs', addingModule(3));
+    await using server = await starting;
+    expect(await added(server.http, 'm')).toBe(3);
+    rmSync(begun);
+    await hang();
+    repository.write('m/1/model.mjs', addingModule(4));
+    await expect.poll(() => added(server.http, 'm')).toBe(4);
   });
 
   it.each<[string, number, (triton: Triton) => unknown]>([
