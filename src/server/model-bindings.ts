@@ -175,9 +175,9 @@ export class ModelBindings {
     const { key } = binding;
     const isThere = () => this.#places.get(key) === place;
     if (!isThere()) throw notBound(binding, 'was unbound before it was replaced');
-    load.signal.throwIfAborted();
     const server = this.#server;
     if (server !== undefined) {
+      load.signal.throwIfAborted();
       this.#replacing.add(binding);
       try {
         await this.#loadOn(server, binding, load);
@@ -302,6 +302,7 @@ export class ModelBindings {
     let end!: () => void;
     const over = new Promise<void>((resolve) => (end = resolve));
     this.#stopping = { over, end };
+    for (const { loads } of this.#places.values()) endLoads(loads.keys(), loadInterrupted());
     return this.#all.filter((binding) => binding.interrupt());
   }
 
@@ -353,8 +354,8 @@ export class ModelBindings {
   }
 }
 
-function endLoads(loads: Iterable<AbortController>): void {
-  for (const load of loads) load.abort(loadSuperseded());
+function endLoads(loads: Iterable<AbortController>, reason = loadSuperseded()): void {
+  for (const load of loads) load.abort(reason);
 }
 
 const UNBOUND_MEANWHILE = 'was unbound while it was replaced';
