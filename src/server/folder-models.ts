@@ -33,6 +33,13 @@ export interface FolderModelsOptions {
   readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
 }
 
+interface ServeOptions {
+  readonly now: boolean;
+  readonly given: GivenFiles | undefined;
+  /** Whether nothing is a client's own. */
+  readonly isOfFolder: boolean;
+}
+
 /** The most models read at once, because each may start a thread. */
 const MOST_AT_ONCE = 4;
 
@@ -167,7 +174,7 @@ export class FolderModels {
     const changed = [...wanted.states].filter(
       ([version, state]) => known.hasChanged(version, state) || (again && known.hasFailed(version)),
     );
-    await this.#serve(wanted, changed, { now: false, given: undefined });
+    await this.#serve(wanted, changed, { now: false, given: undefined, isOfFolder: true });
   }
 
   /**
@@ -175,6 +182,7 @@ export class FolderModels {
    * stay. Resolves to false when neither a folder nor the client has the model. Rejects in Triton's words.
    */
   load(name: string, { config, files }: LoadParameters, ready: readonly string[]): Promise<boolean> {
+    if (this.#known.get(name)?.loading !== undefined) void this.#giveWay(name, this.#places().get(name) ?? []);
     return this.#turns.take(name, async () => {
       const isBound = this.#isOfProgram(name);
       const repositories = this.#places().get(name) ?? [];
@@ -206,7 +214,7 @@ export class FolderModels {
       );
       if (given !== undefined) known.files.add(given);
       try {
-        await this.#serve(wanted, stale, { now: true, given });
+        await this.#serve(wanted, stale, { now: true, given, isOfFolder: config === undefined && !bringsFiles });
       } finally {
         // Where some versions failed, others may serve these files by now.
         await known.removeUnused();
@@ -238,7 +246,7 @@ export class FolderModels {
   async #serve(
     { folder, written, states }: WantedModel,
     changed: readonly (readonly [version: number, state: string])[],
-    { now, given }: { readonly now: boolean; readonly given: GivenFiles | undefined },
+    { now, given, isOfFolder }: ServeOptions,
   ): Promise<void> {
     const { name } = folder;
     const known = this.#model(name);
@@ -251,7 +259,7 @@ export class FolderModels {
       let binding = before?.binding;
       let failure: TritonError | undefined;
       const loading: LoadingVersion = { version, state, late: undefined };
-      known.loading = loading;
+      if (isOfFolder) known.loading = loading;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
         const isGiven = given !== undefined;

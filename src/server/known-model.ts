@@ -29,6 +29,7 @@ export interface LoadingVersion {
 
 export class KnownModel {
   readonly versions = new Map<number, KnownVersion>();
+  /** Undefined where a client has brought its configuration or files. */
   loading: LoadingVersion | undefined;
   /** Why its folder could not be read the last time. */
   failure: TritonError | undefined;

@@ -227,6 +227,24 @@ describe.each([
     await expect.poll(() => added(server.http, 'm')).toBe(4);
   });
 
+  it('gives way when a client loads the model whose folder is repaired', async () => {
+    const repository = modelRepository();
+    repository.write('m/1/model.mjs', endlessModule(where, repository.path));
+    await using server = await startServer(() => undefined, {
+      serverThread,
+      modelRepository: repository.path,
+      modelControlMode: 'explicit',
+      restrictedEndpoints: [],
+    });
+    const { http } = server;
+    const loading = control(http, 'load');
+    await expect.poll(() => existsSync(join(repository.path, '.begun'))).toBe(true);
+    repository.write('m/1/model.mjs', addingModule(3));
+    expect(await control(http, 'load')).toEqual([200, '']);
+    expect(await loading).toEqual([400, { error: expect.stringContaining(UNLOADED) as unknown }]);
+    expect(await added(http, 'm')).toBe(3);
+  });
+
   it.each<[string, number, (triton: Triton) => unknown]>([
     ['a bind that replaces it', 2, (triton) => triton.bind(answering(2), { replace: true })],
     ['a rebind', 2, (triton) => triton.rebind(answering(2))],
