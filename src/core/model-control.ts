@@ -28,6 +28,12 @@ interface VersionLoad extends LoadOptions {
   readonly config?: CompleteModelConfig | undefined;
 }
 
+interface BegunLoad {
+  readonly name: string;
+  /** Whether a client has unloaded the model meanwhile. */
+  isUnloaded: boolean;
+}
+
 /** Makes the configuration for a load from that of the bound model. Throws INVALID_ARG when that cannot be. */
 export type ConfigOverride = (bound: CompleteModelConfig) => CompleteModelConfig;
 
@@ -40,6 +46,8 @@ export class ModelControl {
   /** What happens to each version. */
   readonly #turns = new Turns();
   readonly #loads: ModelLoads;
+  /** Loads of clients whose models are not bound yet. */
+  readonly #begun = new Set<BegunLoad>();
   #broken: readonly RepositoryModel[] = [];
 
   constructor(repository: ModelRepository, { mode, logger, loadable = () => [] }: ModelControlOptions) {
@@ -208,12 +216,29 @@ export class ModelControl {
     for (const [version, model] of versions) if (!served.has(version)) void this.#unloadInTurn(model);
   }
 
+  /** Settles as a load does that binds the model first, for a client. An unload that comes meanwhile counts after it. */
+  async whenBound<T>(name: string, load: Promise<T>): Promise<T> {
+    const begun: BegunLoad = { name, isUnloaded: false };
+    this.#begun.add(begun);
+    try {
+      return await load;
+    } finally {
+      this.#begun.delete(begun);
+      if (begun.isUnloaded) this.#unload(name);
+    }
+  }
+
   /**
    * Begins to unload every version of a model, for a client: none of them takes requests any more, and clients' loads under way end
    * soon. Unknown names and names of unloaded models are ignored. Throws UNAVAILABLE when clients may not.
    */
   unload(name: string): void {
     this.#checkMode();
+    for (const load of this.#begun) if (load.name === name) load.isUnloaded = true;
+    this.#unload(name);
+  }
+
+  #unload(name: string): void {
     for (const model of this.#bound.get(name)?.values() ?? []) {
       this.#loads.endSoon(model.config, { isUnloaded: true });
       // At once, so that the client's next request is refused; its turn tells when that has ended, and of a failure.
