@@ -66,8 +66,8 @@ export class Triton {
   /**
    * Serves a model under its name. Before `run()` this only records it; afterwards the model loads in the background,
    * see {@link ready}. Throws INVALID_ARG for anything that cannot work, ALREADY_EXISTS when the name and version are
-   * taken. With `replace` it replaces a model of this name and version in the background, as {@link rebind} does, and ends the
-   * load of the `bind` before, if that is still under way. So a cell of a notebook may run again.
+   * taken. With `replace` it replaces a model of this name and version in the background, as {@link rebind} does, and ends
+   * the loads before it that are still under way. So a cell of a notebook may run again.
    */
   bind<
     const I extends TensorSpecs,
@@ -85,8 +85,8 @@ export class Triton {
   /**
    * Replaces a bound model of the same name and version without dropping a request. New requests go to the new
    * callable, and requests under way finish with the old one. Resolves when the last of these has ended; another
-   * `rebind` or `unbind` of the model need not wait for that. When the new model does not load, the old one stays.
-   * Rejects with NOT_FOUND when the name and version are not bound.
+   * `rebind` or `unbind` of the model need not wait for that. When the new model does not load, the old one stays. Loads
+   * of the model that are still under way have five seconds. Rejects with NOT_FOUND when the name and version are not bound.
    */
   async rebind<
     const I extends TensorSpecs,

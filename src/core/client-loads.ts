@@ -77,7 +77,8 @@ export class ClientLoads {
     const { repository, models, folders, readOverride } = this.#options;
     if (folders !== undefined) {
       models.checkLoad(name);
-      if (await folders.load(name, parameters, repository.readyVersions(name))) return;
+      const load = folders.load(name, parameters, repository.readyVersions(name));
+      if (await models.whenBound(name, load)) return;
     }
     const override = config === undefined ? undefined : await readOverride?.(config);
     const [file] = Object.keys(files);

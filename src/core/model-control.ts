@@ -10,7 +10,7 @@ import { Turns } from '../lifecycle/turns.js';
 import { checkModelName, loadFailed, notPolled } from './load-failures.js';
 import type { ModelEntry } from './model-entry.js';
 import type { ModelRepository } from './model-repository.js';
-import { type LoadableModel, ModelLoads } from './model-loads.js';
+import { type LoadableModel, type LoadOptions, ModelLoads } from './model-loads.js';
 
 /** Whether clients may load and unload models. */
 export type ModelControlMode = 'none' | 'explicit' | 'poll';
@@ -23,11 +23,15 @@ export interface ModelControlOptions {
 }
 
 /** How a version is loaded. */
-interface VersionLoad {
+interface VersionLoad extends LoadOptions {
   /** Counts instead of the bound configuration. */
   readonly config?: CompleteModelConfig | undefined;
-  /** Whether a client has asked for it. Default: false. */
-  readonly isClients?: boolean;
+}
+
+interface BegunLoad {
+  readonly name: string;
+  /** Whether a client has unloaded the model meanwhile. */
+  isUnloaded: boolean;
 }
 
 /** Makes the configuration for a load from that of the bound model. Throws INVALID_ARG when that cannot be. */
@@ -42,6 +46,8 @@ export class ModelControl {
   /** What happens to each version. */
   readonly #turns = new Turns();
   readonly #loads: ModelLoads;
+  /** Loads of clients whose models are not bound yet. */
+  readonly #begun = new Set<BegunLoad>();
   #broken: readonly RepositoryModel[] = [];
 
   constructor(repository: ModelRepository, { mode, logger, loadable = () => [] }: ModelControlOptions) {
@@ -80,14 +86,16 @@ export class ModelControl {
    * Puts another model in the place of a version: new requests go to it, those under way finish with the old one, which is then
    * {@link retired}.
    */
-  async replace(model: LoadableModel, { isClients = false }: Omit<VersionLoad, 'config'> = {}): Promise<void> {
+  async replace(model: LoadableModel, options: LoadOptions = {}): Promise<void> {
     const { name, version } = model.config;
     if (!this.has(name, version)) return this.bind(model);
+    this.#loads.endSoon(model.config, { isUnloaded: false });
     await this.#turns.take(modelKey(model.config), async () => {
+      options.signal?.throwIfAborted();
       const before = this.#bound.get(name)?.get(version);
       const entry = this.#repository.find(name, version);
       // An unloaded version stays unloaded. A version that failed to load, or has lost its instances, is loaded.
-      if (entry !== undefined && !entry.isUnloaded) await this.#loads.load(model, model.config, isClients);
+      if (entry !== undefined && !entry.isUnloaded) await this.#loads.load(model, model.config, options);
       // Unless it was unbound meanwhile.
       if (this.#bound.get(name)?.get(version) === before) this.bind(model);
     });
@@ -106,7 +114,7 @@ export class ModelControl {
     if (versions === undefined || bound === undefined) return;
     versions.delete(version);
     if (versions.size === 0) this.#bound.delete(name);
-    this.#loads.endSoon(bound.config);
+    this.#loads.endSoon(bound.config, { isUnloaded: true });
     await this.#turns.take(modelKey(bound.config), () => this.#repository.remove(name, version));
     this.#logger.info(`successfully unbound '${name}' version ${version}`);
   }
@@ -141,7 +149,7 @@ export class ModelControl {
 
   async #loadUnless(
     isDone: (entry: ModelEntry | undefined) => boolean,
-    { name, version, config, isClients = false }: VersionLoad & { readonly name: string; readonly version: number },
+    { name, version, config, ...options }: VersionLoad & { readonly name: string; readonly version: number },
   ): Promise<void> {
     const bound = this.#bound.get(name)?.get(version);
     if (bound === undefined) throw notPolled(name);
@@ -149,8 +157,7 @@ export class ModelControl {
       // Another model may have been bound in its place meanwhile.
       const model = this.#bound.get(name)?.get(version);
       if (model === undefined) throw notPolled(name);
-      if (!isDone(this.#repository.find(name, version)))
-        await this.#loads.load(model, config ?? model.config, isClients);
+      if (!isDone(this.#repository.find(name, version))) await this.#loads.load(model, config ?? model.config, options);
     });
   }
 
@@ -158,7 +165,7 @@ export class ModelControl {
    * Loads the versions of a model that its version policy serves and then unloads the others. If `version` is one of
    * them and its start fails, this rejects with that failure, and the others stay.
    */
-  async applyVersionPolicy(name: string, version: number): Promise<void> {
+  async applyVersionPolicy(name: string, version: number, options: LoadOptions = {}): Promise<void> {
     const served = this.#served(name);
     const versions = [...(this.#bound.get(name) ?? [])];
     // A version that failed to load is not tried again because of its neighbours.
@@ -166,7 +173,7 @@ export class ModelControl {
     const others = versions
       .filter(([number]) => served.has(number) && number !== version)
       .map(([number]) => this.#loadUnless(isDone, { name, version: number }).catch(() => undefined));
-    if (served.has(version)) await this.loadVersion(name, version);
+    if (served.has(version)) await this.loadVersion(name, version, options);
     const unserved = versions.filter(([number]) => !served.has(number));
     await Promise.all([...others, ...unserved.map(([, model]) => this.#unloadInTurn(model))]);
   }
@@ -209,9 +216,16 @@ export class ModelControl {
     for (const [version, model] of versions) if (!served.has(version)) void this.#unloadInTurn(model);
   }
 
-  /** Ends the load of a version that is under way, if any. */
-  endLoad(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
-    this.#loads.end(version);
+  /** Settles as a load does that binds the model first, for a client. An unload that comes meanwhile counts after it. */
+  async whenBound<T>(name: string, load: Promise<T>): Promise<T> {
+    const begun: BegunLoad = { name, isUnloaded: false };
+    this.#begun.add(begun);
+    try {
+      return await load;
+    } finally {
+      this.#begun.delete(begun);
+      if (begun.isUnloaded) this.#unload(name);
+    }
   }
 
   /**
@@ -220,8 +234,13 @@ export class ModelControl {
    */
   unload(name: string): void {
     this.#checkMode();
+    for (const load of this.#begun) if (load.name === name) load.isUnloaded = true;
+    this.#unload(name);
+  }
+
+  #unload(name: string): void {
     for (const model of this.#bound.get(name)?.values() ?? []) {
-      this.#loads.endSoon(model.config);
+      this.#loads.endSoon(model.config, { isUnloaded: true });
       // At once, so that the client's next request is refused; its turn tells when that has ended, and of a failure.
       const entry = this.#repository.find(name, model.config.version);
       const retiring = entry?.isLoaded === true ? entry.retire() : undefined;

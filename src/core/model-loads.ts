@@ -1,7 +1,8 @@
 // Loads versions of models and unloads them: starts their instances, warms them up, and has the repository serve them.
 
 import { TritonError } from '../errors.js';
-import { loadSuperseded, unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { loadSuperseded, SUPERSEDED_GRACE, unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { joinSignals } from '../lifecycle/join-signals.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { ownFrames } from '../model/own-frames.js';
 import type { Logger } from '../observability/logger.js';
@@ -22,22 +23,27 @@ export interface LoadableModel {
   open(config: CompleteModelConfig, signal: AbortSignal): Opening | Promise<Opening>;
 }
 
-/** How long the load of a client may go on when the version was unloaded, in milliseconds. */
-const UNLOADED_GRACE = 5000;
+export interface LoadOptions {
+  /** Whether a client has asked for the load. Default: false. */
+  readonly isClients?: boolean | undefined;
+  /** Ends the load: its code may never come to an end. */
+  readonly signal?: AbortSignal | undefined;
+}
 
-interface LoadUnderWay {
+/** A load that a client has asked for. */
+interface ClientLoad {
   readonly ending: AbortController;
-  /** Whether a client has asked for it. */
-  readonly isClients: boolean;
-  /** Runs when the version was unloaded meanwhile. */
+  /** Whether the version was unloaded meanwhile. */
+  isUnloaded: boolean;
+  /** Runs when there was a later change of the version. */
   timer: ServedTimer | undefined;
 }
 
 export class ModelLoads {
   readonly #repository: ModelRepository;
   readonly #logger: Logger;
-  /** The loads under way, by name and version. */
-  readonly #underWay = new Map<string, LoadUnderWay>();
+  /** The loads under way that clients have asked for, by name and version. */
+  readonly #ofClients = new Map<string, ClientLoad>();
   /** The server ends: interrupted loads do not count as failures, nor are they logged as such. */
   isEnding = false;
 
@@ -48,28 +54,34 @@ export class ModelLoads {
 
   /**
    * Opens a version and has it serve. The loaded version serves until then, and retires: there is always a ready model.
-   * Rejects with what the start failed with. `isClients`: a client has asked for it.
+   * Rejects with what the start failed with.
    */
-  async load(model: LoadableModel, config: CompleteModelConfig, isClients: boolean): Promise<void> {
+  async load(
+    model: LoadableModel,
+    config: CompleteModelConfig,
+    { isClients = false, signal: given }: LoadOptions,
+  ): Promise<void> {
     const { name, version } = config;
     const isLoaded = this.#repository.find(name, version)?.isLoaded === true;
     const loading = isLoaded ? undefined : this.#repository.add(config);
     const startedAt = performance.now();
-    const underWay: LoadUnderWay = { ending: new AbortController(), isClients, timer: undefined };
-    this.#underWay.set(modelKey(config), underWay);
+    const load: ClientLoad = { ending: new AbortController(), isUnloaded: false, timer: undefined };
+    if (isClients) this.#ofClients.set(modelKey(config), load);
+    const { signal, release } = joinSignals([load.ending.signal, given]);
     let opening: Opening;
     try {
-      opening = await openWarm(model, config, underWay.ending.signal);
+      opening = await openWarm(model, config, signal!);
     } catch (thrown) {
       const error = TritonError.from(thrown);
-      if (underWay.timer !== undefined && underWay.ending.signal.aborted) loading?.dropped();
+      if (load.isUnloaded && signal!.aborted) loading?.dropped();
       else loading?.failed(describe(error));
       if (!this.isEnding)
         this.#logger.error(`failed to load '${name}' version ${version}: ${describe(error)}${ownFrames(error)}`);
       throw error;
     } finally {
-      underWay.timer?.clear();
-      this.#underWay.delete(modelKey(config));
+      release();
+      load.timer?.clear();
+      this.#ofClients.delete(modelKey(config));
     }
     const entry = loading ?? this.#repository.add(config);
     entry.model.statistics.recordLoad(performance.now() - startedAt);
@@ -77,16 +89,16 @@ export class ModelLoads {
     this.#logger.info(`successfully loaded '${name}' version ${version}`);
   }
 
-  /** Ends the load of a version that is under way, if any: its code may never come to an end. */
-  end(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
-    this.#underWay.get(modelKey(version))?.ending.abort(loadSuperseded());
-  }
-
-  /** The same where the version is unloaded, for loads of clients: those that come to an end do so before. */
-  endSoon(version: Pick<CompleteModelConfig, 'name' | 'version'>): void {
-    const underWay = this.#underWay.get(modelKey(version));
-    if (underWay?.isClients !== true) return;
-    underWay.timer ??= new ServedTimer(() => this.end(version), UNLOADED_GRACE, { keepsAlive: false, renewals: 1 });
+  /** Ends the load of a version that a client has asked for, if one is under way, unless it comes to an end soon. */
+  endSoon(
+    version: Pick<CompleteModelConfig, 'name' | 'version'>,
+    { isUnloaded }: Pick<ClientLoad, 'isUnloaded'>,
+  ): void {
+    const load = this.#ofClients.get(modelKey(version));
+    if (load === undefined) return;
+    load.isUnloaded ||= isUnloaded;
+    const end = () => load.ending.abort(loadSuperseded());
+    load.timer ??= new ServedTimer(end, SUPERSEDED_GRACE, { keepsAlive: false, renewals: 1 });
   }
 
   /** Waits for the last requests of a version that is served no more. Never rejects. */
@@ -102,6 +114,7 @@ export class ModelLoads {
 
 /** Starts a model's instances and warms them up. Rejects with what went wrong; nothing stays open then. */
 async function openWarm(model: LoadableModel, config: CompleteModelConfig, signal: AbortSignal): Promise<Opening> {
+  signal.throwIfAborted();
   const opened = Promise.resolve(model.open(config, signal));
   let opening: Opening;
   try {

@@ -1,11 +1,14 @@
 // Ends a load early, because the server stops or a later change of the model counts instead. This module has the load's errors,
-// and the time that a stop waits for code that ignores its signal.
+// and the times that others wait for it.
 
 import { TritonError } from '../errors.js';
 import { ServedTimer } from '../pacing/served-timer.js';
 
 /** How long `setup` may go on after its signal, in milliseconds: enough to close its resources. */
 export const INTERRUPTION_GRACE = 250;
+
+/** How long a load may go on after a later change of the model, where that can wait, in milliseconds. */
+export const SUPERSEDED_GRACE = 5000;
 
 export function loadInterrupted(): TritonError {
   return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');

@@ -16,7 +16,7 @@ import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { listOpening } from '../server/list-opening.js';
 import { type ClosableLogSink, openLogSink, writeTo } from '../server/log-sink.js';
 import { type ListedOpening, RetiringOpenings } from '../server/retiring-openings.js';
-import type { HostedModel, ServerHandle } from '../server/server-handle.js';
+import type { EndableLoad, HostedModel, ServerHandle } from '../server/server-handle.js';
 import { NO_PORTS, type ServerPorts, type StopTimes } from '../server/server-options.js';
 import { SignalWatcher } from '../server/signal-watcher.js';
 import { removeDeadSocket } from '../sockets/unix-socket.js';
@@ -57,6 +57,13 @@ interface Served extends ListedOpening {
   readonly config: CompleteModelConfig;
   readonly model: HostedModel;
 }
+
+interface LoadLimits {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+const NOTHING = (): void => undefined;
 
 export class JoinedTritonserver implements ServerHandle {
   readonly tracing = undefined;
@@ -131,11 +138,11 @@ export class JoinedTritonserver implements ServerHandle {
     return untilThere({ timeoutMs, pauseMs: LOOK_MS, signal, attempt });
   }
 
-  load(model: HostedModel): Promise<void> {
-    return this.#turns.take(model.config.name, () => this.#load(model));
+  load(model: HostedModel, { signal }: EndableLoad): Promise<void> {
+    return this.#turns.take(model.config.name, () => this.#load(model, signal));
   }
 
-  async #load(model: HostedModel): Promise<void> {
+  async #load(model: HostedModel, signal: AbortSignal): Promise<void> {
     const { config } = model;
     const { name, version } = config;
     const versions = this.#models.get(name) ?? new Map<number, Served>();
@@ -143,7 +150,7 @@ export class JoinedTritonserver implements ServerHandle {
     expectOneDeclaration(config, versions.values());
     if (versions.size === 0) await this.#expectFree(name);
     const before = versions.get(version);
-    const opening = await model.open();
+    const opening = await model.open(undefined, signal);
     const key: string = listOpening(model, opening, {
       listener: this.#listener,
       logger: this.logger,
@@ -158,7 +165,7 @@ export class JoinedTritonserver implements ServerHandle {
     this.#models.set(name, versions.set(version, served));
     try {
       const startedAt = performance.now();
-      await this.#ask(name);
+      await this.#ask(name, { signal });
       this.#limits.set(name, Math.max(LOAD_AGAIN_MS, LOAD_AGAIN_FACTOR * (performance.now() - startedAt)));
       model.isReady = true;
     } catch (error) {
@@ -167,13 +174,16 @@ export class JoinedTritonserver implements ServerHandle {
       if (versions.size === 0) this.#models.delete(name);
       this.#listener.remove(key);
       await opening.close();
+      // tritonserver goes on with it, and finds no instance.
+      if (signal.aborted && versions.size === 0)
+        await this.#client.unloadModel(name, { timeoutMs: CALL_MS }).catch(NOTHING);
       throw error;
     }
     if (before !== undefined) this.#retiring.add(before);
   }
 
   /** Has tritonserver load the versions of a name. */
-  async #ask(name: string, timeoutMs = LOAD_MS): Promise<void> {
+  async #ask(name: string, { timeoutMs = LOAD_MS, signal }: LoadLimits = {}): Promise<void> {
     const { instanceAddress, url } = this.#options;
     const silence = this.#silence.signal;
     const versions = [...this.#models.get(name)!.values()];
@@ -186,7 +196,7 @@ export class JoinedTritonserver implements ServerHandle {
         config,
         files: Object.fromEntries(all.map(([file, content]) => [file, Buffer.from(content)])),
         timeoutMs,
-        signal: AbortSignal.any([this.#over.signal, silence]),
+        signal: AbortSignal.any([this.#over.signal, silence, ...(signal === undefined ? [] : [signal])]),
       });
     } catch (thrown) {
       const error = TritonError.from(thrown);
@@ -291,7 +301,7 @@ export class JoinedTritonserver implements ServerHandle {
         this.#lost.delete(name);
         const versions = this.#models.get(name);
         if (versions === undefined || this.#over.signal.aborted) return;
-        await this.#ask(name, limitMs);
+        await this.#ask(name, { timeoutMs: limitMs });
         for (const { model } of versions.values()) model.isReady = true;
         this.#failures.delete(name);
         this.logger.info(`model '${name}' is loaded again`);

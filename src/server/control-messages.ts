@@ -34,8 +34,8 @@ export type ControlCall =
       /** A client asked for the load: the model is loaded even in explicit mode. */
       readonly now?: boolean;
     }
-  /** The load of a version under way ends. */
-  | { readonly kind: 'end load'; readonly config: CompleteModelConfig }
+  /** Ends the load of that number, if it is under way. */
+  | { readonly kind: 'end load'; readonly model: number }
   /** Models that could not be bound. */
   | { readonly kind: 'broken'; readonly models: readonly RepositoryModel[] }
   | { readonly kind: 'attach'; readonly opening: number; readonly port: InstancePort }

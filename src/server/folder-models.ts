@@ -8,13 +8,15 @@ import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import { ownFrames } from '../model/own-frames.js';
 import type { RepositoryModel } from '../model/repository-model.js';
+import { SUPERSEDED_GRACE } from '../lifecycle/interrupted-load.js';
 import { Turns } from '../lifecycle/turns.js';
 import { within } from '../lifecycle/within.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
 import { modelNamesIn } from '../repository/model-names.js';
 import { readWantedModel, type WantedModel } from '../repository/wanted-model.js';
-import { KnownModel } from './known-model.js';
+import { KnownModel, type LoadingVersion } from './known-model.js';
 import { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
 
@@ -30,6 +32,13 @@ export interface FolderModelsOptions {
   readonly signal: () => AbortSignal;
   /** The server's log; undefined without a server. */
   readonly logger: () => Pick<Logger, 'error' | 'info'> | undefined;
+}
+
+interface ServeOptions {
+  readonly now: boolean;
+  readonly given: GivenFiles | undefined;
+  /** Whether nothing is a client's own. */
+  readonly isOfFolder: boolean;
 }
 
 /** The most models read at once, because each may start a thread. */
@@ -65,20 +74,40 @@ export class FolderModels {
   poll({ again = false }: { readonly again?: boolean } = {}): Promise<void> {
     this.#polling = this.#polling
       .catch(() => undefined)
-      .then(() => this.#poll((name, places) => this.#look(name, places, again)));
+      .then(() =>
+        this.#poll(async (name, places) => {
+          await this.#giveWay(name, places);
+          await this.#look(name, places, again);
+        }),
+      );
     return this.#polling;
   }
 
   /**
-   * The same without `again`, but a model that takes longer than so many seconds keeps no other waiting. Models that still load are
-   * left out.
+   * The same without `again`, but a model that takes longer than so many seconds keeps no other waiting. Models that still load wait
+   * for a later poll.
    */
   pollWithin(seconds: number): Promise<void> {
     return this.#poll(async (name, places) => {
-      if (this.#turns.isBusy(name)) return this.#leaveOut(name);
+      if (this.#turns.isBusy(name)) {
+        if (!(await this.#giveWay(name, places))) this.#leaveOut(name);
+        return;
+      }
       this.#leftOut.delete(name);
       await within(this.#look(name, places, false), seconds);
     });
+  }
+
+  /** Whether a load under way is of a state that its folder has no more. Such a load ends soon: it may never come to an end. */
+  async #giveWay(name: string, repositories: readonly string[]): Promise<boolean> {
+    const known = this.#known.get(name);
+    const loading = known?.loading;
+    if (loading === undefined) return false;
+    const wanted = await this.#read(name, repositories).catch(() => undefined);
+    if (wanted === undefined || wanted.states.get(loading.version) === loading.state) return false;
+    const end = () => this.#options.bindings.endLoads(name, loading.version);
+    if (known?.loading === loading) loading.late ??= new ServedTimer(end, SUPERSEDED_GRACE, { renewals: 1 });
+    return true;
   }
 
   /** Says so once. */
@@ -87,7 +116,7 @@ export class FolderModels {
     this.#leftOut.add(name);
     this.#options
       .logger()
-      ?.info(`the poll leaves out '${name}', which still loads; that ends when its folder is removed`);
+      ?.info(`the poll leaves out '${name}', which still loads; that ends when its folder changes or is removed`);
   }
 
   /** Never rejects. */
@@ -146,7 +175,7 @@ export class FolderModels {
     const changed = [...wanted.states].filter(
       ([version, state]) => known.hasChanged(version, state) || (again && known.hasFailed(version)),
     );
-    await this.#serve(wanted, changed, { now: false, given: undefined });
+    await this.#serve(wanted, changed, { now: false, given: undefined, isOfFolder: true });
   }
 
   /**
@@ -154,6 +183,7 @@ export class FolderModels {
    * stay. Resolves to false when neither a folder nor the client has the model. Rejects in Triton's words.
    */
   load(name: string, { config, files }: LoadParameters, ready: readonly string[]): Promise<boolean> {
+    if (this.#known.get(name)?.loading !== undefined) void this.#giveWay(name, this.#places().get(name) ?? []);
     return this.#turns.take(name, async () => {
       const isBound = this.#isOfProgram(name);
       const repositories = this.#places().get(name) ?? [];
@@ -185,7 +215,7 @@ export class FolderModels {
       );
       if (given !== undefined) known.files.add(given);
       try {
-        await this.#serve(wanted, stale, { now: true, given });
+        await this.#serve(wanted, stale, { now: true, given, isOfFolder: config === undefined && !bringsFiles });
       } finally {
         // Where some versions failed, others may serve these files by now.
         await known.removeUnused();
@@ -217,10 +247,11 @@ export class FolderModels {
   async #serve(
     { folder, written, states }: WantedModel,
     changed: readonly (readonly [version: number, state: string])[],
-    { now, given }: { readonly now: boolean; readonly given: GivenFiles | undefined },
+    { now, given, isOfFolder }: ServeOptions,
   ): Promise<void> {
     const { name } = folder;
-    const { versions } = this.#model(name);
+    const known = this.#model(name);
+    const { versions } = known;
     const signal = this.#options.signal();
     const failures = new Map<number, TritonError>();
     // The highest version comes first, because its policy counts.
@@ -228,6 +259,8 @@ export class FolderModels {
       const before = versions.get(version);
       let binding = before?.binding;
       let failure: TritonError | undefined;
+      const loading: LoadingVersion = { version, state, late: undefined };
+      if (isOfFolder) known.loading = loading;
       try {
         const isStrict = this.#options.disableAutoCompleteConfig;
         const isGiven = given !== undefined;
@@ -243,6 +276,9 @@ export class FolderModels {
         failure = given?.told(thrown) ?? TritonError.from(thrown);
         failures.set(version, failure);
         if (!signal.aborted) this.#log(`${name}' version '${version}`, failure);
+      } finally {
+        loading.late?.clear();
+        known.loading = undefined;
       }
       versions.set(version, { state, binding, failure, files: failure === undefined ? given : before?.files });
     }

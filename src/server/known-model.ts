@@ -3,6 +3,7 @@
 import { describe } from '../core/load-failures.js';
 import type { TritonError } from '../errors.js';
 import type { RepositoryModel } from '../model/repository-model.js';
+import type { ServedTimer } from '../pacing/served-timer.js';
 import type { GivenFiles } from '../repository/given-files.js';
 import type { ModelBinding } from './model-binding.js';
 
@@ -17,8 +18,19 @@ interface KnownVersion {
   readonly failure: TritonError | undefined;
 }
 
+/** A version that is read or loaded now. */
+export interface LoadingVersion {
+  readonly version: number;
+  /** The state that it had at the begin. */
+  readonly state: string;
+  /** Runs when its folder has changed since. */
+  late: ServedTimer | undefined;
+}
+
 export class KnownModel {
   readonly versions = new Map<number, KnownVersion>();
+  /** Undefined where a client has brought its configuration or files. */
+  loading: LoadingVersion | undefined;
   /** Why its folder could not be read the last time. */
   failure: TritonError | undefined;
   /** The files of clients' loads. */

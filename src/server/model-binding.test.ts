@@ -28,7 +28,7 @@ async function tearingDown() {
   const ignore = () => undefined;
   const logger = { error: ignore, warn: (text: string) => void warnings.push(text), info: ignore, verbose: ignore };
   const server = { logger, tracing: undefined, load: async () => void (await binding.open()) };
-  await binding.load(server as unknown as ServerHandle);
+  await binding.load(server as unknown as ServerHandle, { signal: new AbortController().signal });
   const released = binding.release();
   await vi.advanceTimersByTimeAsync(0);
   return { binding, warnings, released, end: () => end() };

@@ -19,7 +19,7 @@ import { runSetup, type Setup, setupContext, TEARDOWN_GRACE } from '../model/run
 import type { TensorSpecs } from '../model/tensor-spec.js';
 import { ServedTimer } from '../pacing/served-timer.js';
 import { ModelOpening } from './model-opening.js';
-import type { HostedLoad, HostedModel, ServerHandle } from './server-handle.js';
+import type { EndableLoad, HostedModel, ServerHandle } from './server-handle.js';
 import { loggedWait } from './waiting-log.js';
 
 export class ModelBinding implements HostedModel {
@@ -46,8 +46,6 @@ export class ModelBinding implements HostedModel {
   readonly #openings = new Map<ModelOpening, Promise<void>>();
   /** Ends the loads under way. Each server gets a new one. */
   #interruption = new AbortController();
-  /** Ends the load that the program has asked for. */
-  #ending: AbortSignal | undefined;
   /** Loads that are not set up yet. */
   #starting = 0;
   /** Loads that need the `setup` of this thread; `teardown` runs after the last of them. */
@@ -97,19 +95,16 @@ export class ModelBinding implements HostedModel {
   }
 
   /** Makes the server load the model, which sets it up. Rejects with the reason of a failure. */
-  async load(server: ServerHandle, options: HostedLoad = {}): Promise<void> {
+  async load(server: ServerHandle, options: EndableLoad): Promise<void> {
     this.#server = server;
     this.#failure = undefined;
-    this.#ending = options.signal;
     if (this.#interruption.signal.aborted) this.#interruption = new AbortController();
     try {
       await server.load(this, options);
     } catch (error) {
       // The original error counts, not its copy from the server's thread, which a stop may end first.
-      const ended = [this.#interruption.signal, options.signal].find((signal) => signal?.aborted);
+      const ended = [this.#interruption.signal, options.signal].find(({ aborted }) => aborted);
       throw this.#failure ?? TritonError.from(ended === undefined ? error : ended.reason);
-    } finally {
-      this.#ending = undefined;
     }
   }
 
@@ -132,7 +127,7 @@ export class ModelBinding implements HostedModel {
       traces: tracing !== undefined,
       onClosed: () => this.#forget(opening),
     });
-    const { signal, release } = joinSignals([this.#interruption.signal, this.#ending, ending]);
+    const { signal, release } = joinSignals([this.#interruption.signal, ending]);
     const opened = this.#start(opening, signal!).finally(release);
     this.#openings.set(
       opening,

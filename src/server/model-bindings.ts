@@ -4,11 +4,11 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import { matchOpenAiRoute } from '../frontend/openai/openai-routes.js';
-import { loadInterrupted, loadSuperseded } from '../lifecycle/interrupted-load.js';
-import { joinSignals } from '../lifecycle/join-signals.js';
+import { loadInterrupted, loadSuperseded, SUPERSEDED_GRACE } from '../lifecycle/interrupted-load.js';
 import { Turns } from '../lifecycle/turns.js';
+import { ServedTimer } from '../pacing/served-timer.js';
 import type { ModelBinding } from './model-binding.js';
-import type { HostedLoad, ServerHandle } from './server-handle.js';
+import type { EndableLoad, HostedLoad, ServerHandle } from './server-handle.js';
 
 /** The options of `bind`. */
 export interface BindOptions {
@@ -27,8 +27,8 @@ interface Place {
   binding: ModelBinding;
   /** The last `bind` that replaces the binding, until it has loaded or failed. */
   replacing?: Promise<void> | undefined;
-  /** Ends the load of the last `bind`. */
-  ending?: AbortController;
+  /** The changes that load and are not over, in turn, by what ends their loads. */
+  readonly loads: Map<AbortController, Promise<unknown>>;
 }
 
 const HOW_TO_REPLACE = '; use rebind to replace it, or bind with { replace: true } where it may be there';
@@ -43,8 +43,6 @@ export class ModelBindings {
   readonly #leftBehind = new Set<ModelBinding>();
   /** Released bindings whose code in this thread goes on. */
   readonly #endless = new Set<ModelBinding>();
-  /** End the loads under way, by name and version. */
-  readonly #loads = new Map<string, AbortController>();
   /** Changes of each name and version, in turn. */
   readonly #turns = new Turns();
   readonly #onUnrecoverable: (error: TritonError) => void;
@@ -83,20 +81,16 @@ export class ModelBindings {
 
   /**
    * Adds a binding, and loads it in the background where there is a server. Throws ALREADY_EXISTS for a bound name and
-   * version, unless `replace` is set, which also ends the load of the `bind` before. No options: bound models cannot be replaced
-   * here.
+   * version, unless `replace` is set, which also ends the loads before. No options: bound models cannot be replaced here.
    */
   add(binding: ModelBinding, options?: BindOptions): void {
     const { replace = false } = options ?? {};
     const { name, version } = binding.config;
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
-    const ending = new AbortController();
-    const { signal } = ending;
     if (place !== undefined && replace) {
-      place.ending?.abort(loadSuperseded());
-      place.ending = ending;
-      const loading = this.replace(binding, { signal }).then(() => undefined);
+      endLoads(place.loads.keys());
+      const loading = this.replace(binding).then(() => undefined);
       binding.loading = loading;
       place.replacing = loading;
       const over = () => {
@@ -111,9 +105,14 @@ export class ModelBindings {
         `Cannot add model with the same name twice: '${name}' version ${version} is bound${options === undefined ? '' : HOW_TO_REPLACE}`,
       );
     }
-    const server = this.#server;
-    this.#places.set(binding.key, server === undefined ? { binding } : { binding, ending });
-    if (server !== undefined) void this.#load(binding, server, { signal });
+    void this.#put(binding);
+  }
+
+  /** Adds a binding, and loads it where there is a server. */
+  #put(binding: ModelBinding, options?: HostedLoad): Promise<void> | undefined {
+    const place: Place = { binding, loads: new Map() };
+    this.#places.set(binding.key, place);
+    return this.#server && this.#load(place, this.#server, options);
   }
 
   /** Whether a bound model is served at this path, which is none of Triton's protocol: at its own route, or for the OpenAI API. */
@@ -135,41 +134,53 @@ export class ModelBindings {
   }
 
   /** Resolves when the new binding serves. When it does not load, the old one stays. Rejects with NOT_FOUND. */
-  async replace(binding: ModelBinding, options: HostedLoad = {}): Promise<Retirement> {
+  async replace(binding: ModelBinding, options?: HostedLoad): Promise<Retirement> {
     this.#checkRoute(binding);
     const place = this.#places.get(binding.key);
     if (place === undefined) throw notBound(binding, 'is not bound');
-    if (this.#server !== undefined) return this.#turns.take(binding.key, () => this.#replace(binding, place, options));
-    this.#leftBehind.add(place.binding);
-    place.binding = binding;
-    return AT_ONCE;
+    if (this.#server === undefined) {
+      this.#leftBehind.add(place.binding);
+      place.binding = binding;
+      return AT_ONCE;
+    }
+    const before = [...place.loads.keys()];
+    const late = new ServedTimer(() => endLoads(before), SUPERSEDED_GRACE, { keepsAlive: false, renewals: 1 });
+    return this.#inTurn(place, (signal) => {
+      late.clear();
+      return this.#replace(binding, place, { ...options, signal });
+    });
+  }
+
+  /** Makes a change that loads, after the earlier changes of its place. */
+  #inTurn<T>(place: Place, change: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const ending = new AbortController();
+    const changed = this.#turns
+      .take(place.binding.key, () => change(ending.signal))
+      .finally(() => place.loads.delete(ending));
+    place.loads.set(ending, changed);
+    return changed;
   }
 
   /**
    * Binds a model to its name and version, and waits until it is loaded. An old binding stays when the new one does not
    * load. Without a server the model is only recorded.
    */
-  async put(binding: ModelBinding, options: HostedLoad = {}): Promise<void> {
+  async put(binding: ModelBinding, options?: HostedLoad): Promise<void> {
     this.#checkRoute(binding);
-    const place = this.#places.get(binding.key);
-    const server = this.#server;
-    if (place === undefined) {
-      this.#places.set(binding.key, { binding });
-      if (server !== undefined) await this.#load(binding, server, options);
-    } else if (server === undefined) await this.replace(binding);
-    else await this.#turns.take(binding.key, () => this.#replace(binding, place, options));
+    if (this.#places.has(binding.key)) await this.replace(binding, options);
+    else await this.#put(binding, options);
   }
 
-  async #replace(binding: ModelBinding, place: Place, options: HostedLoad = {}): Promise<Retirement> {
+  async #replace(binding: ModelBinding, place: Place, load: EndableLoad): Promise<Retirement> {
     const { key } = binding;
     const isThere = () => this.#places.get(key) === place;
     if (!isThere()) throw notBound(binding, 'was unbound before it was replaced');
-    options.signal?.throwIfAborted();
     const server = this.#server;
     if (server !== undefined) {
+      load.signal.throwIfAborted();
       this.#replacing.add(binding);
       try {
-        await this.#loadOn(server, binding, options);
+        await this.#loadOn(server, binding, load);
       } catch (error) {
         // Where the load was ended, its code may take a while to end.
         if (this.#server === server) await this.#releaseNow(binding);
@@ -192,9 +203,9 @@ export class ModelBindings {
     return this.#retire(old, server);
   }
 
-  /** Ends the loads under way of all versions of a name, or of one: their code may never come to an end. */
+  /** Ends the loads of all versions of a name, or of one: their code may never come to an end. */
   endLoads(name: string, version?: number): void {
-    for (const { key } of this.find(name, version)) this.#loads.get(key)?.abort(loadSuperseded());
+    for (const { key } of this.find(name, version)) endLoads(this.#places.get(key)!.loads.keys());
   }
 
   /** Resolves when the models get no more requests. Rejects with NOT_FOUND. */
@@ -260,14 +271,26 @@ export class ModelBindings {
   }
 
   /**
-   * Loads all models. With `exitOnError` it rejects with the reason of the first that did not load. Later bindings load
-   * at once.
+   * Loads all models. With `exitOnError` it rejects with the reason of the first that did not load, unless a later change counts
+   * instead. Later bindings load at once.
    */
   async loadAll(server: ServerHandle, { exitOnError }: { readonly exitOnError: boolean }): Promise<void> {
     this.#server = server;
-    const loads = this.find().map((binding) => this.#load(binding, server));
+    const loads = Array.from(this.#places.values(), (place) => this.#last(place, this.#load(place, server)));
     if (exitOnError) await Promise.all(loads);
     else await Promise.allSettled(loads);
+  }
+
+  /** Settles as the last change of a place does. One that was unbound has no more to load. */
+  async #last(place: Place, load: Promise<unknown>): Promise<void> {
+    try {
+      await load;
+    } catch (error) {
+      if (this.#places.get(place.binding.key) !== place) return;
+      const later = [...place.loads.values()].at(-1);
+      if (later === undefined) throw error;
+      await this.#last(place, later);
+    }
   }
 
   /**
@@ -279,6 +302,7 @@ export class ModelBindings {
     let end!: () => void;
     const over = new Promise<void>((resolve) => (end = resolve));
     this.#stopping = { over, end };
+    for (const { loads } of this.#places.values()) endLoads(loads.keys(), loadInterrupted());
     return this.#all.filter((binding) => binding.interrupt());
   }
 
@@ -306,10 +330,12 @@ export class ModelBindings {
     }
   }
 
-  #load(binding: ModelBinding, server: ServerHandle, options: HostedLoad = {}): Promise<void> {
-    const loading = this.#turns.take(binding.key, async () => {
+  #load(place: Place, server: ServerHandle, options?: HostedLoad): Promise<void> {
+    const { binding } = place;
+    const loading = this.#inTurn(place, async (signal) => {
       if (this.#server !== server) throw loadInterrupted();
-      await this.#loadOn(server, binding, options);
+      signal.throwIfAborted();
+      await this.#loadOn(server, binding, { ...options, signal });
     });
     // Callers that wait for the load get the reason; nobody has to wait.
     loading.catch(() => undefined);
@@ -317,21 +343,19 @@ export class ModelBindings {
     return loading;
   }
 
-  async #loadOn(server: ServerHandle, binding: ModelBinding, options: HostedLoad): Promise<void> {
+  async #loadOn(server: ServerHandle, binding: ModelBinding, load: EndableLoad): Promise<void> {
     binding.onUnrecoverable = this.#onUnrecoverable;
-    const ending = new AbortController();
-    const { signal, release } = joinSignals([ending.signal, options.signal]);
-    this.#loads.set(binding.key, ending);
     try {
-      await binding.load(server, { ...options, signal: signal! });
+      await binding.load(server, load);
     } catch (error) {
       if (TritonUnrecoverableError.is(error)) this.#onUnrecoverable(error);
       throw this.#server === server ? error : loadInterrupted();
-    } finally {
-      release();
-      this.#loads.delete(binding.key);
     }
   }
+}
+
+function endLoads(loads: Iterable<AbortController>, reason = loadSuperseded()): void {
+  for (const load of loads) load.abort(reason);
 }
 
 const UNBOUND_MEANWHILE = 'was unbound while it was replaced';

@@ -55,7 +55,7 @@ export class PolledFolders implements Pick<FoldersOfModels, 'load'> {
     await server.listBroken(broken);
   }
 
-  /** The server serves: its models may change from now on. */
+  /** The server loads its models, which may change from now on: a load may never come to an end. */
   begin(): void {
     if (this.#options.mode === 'poll') this.#schedule();
   }

@@ -2,7 +2,6 @@
 
 import type { FoldersOfModels } from '../core/client-loads.js';
 import { TritonError } from '../errors.js';
-import { followSignal } from '../lifecycle/follow-signal.js';
 import type { RequestTracing } from '../host/request-tracing.js';
 import { ChannelInstance } from '../link/channel-instance.js';
 import { PortChannel } from '../link/channel.js';
@@ -41,8 +40,11 @@ export interface HostedModel {
 export interface HostedLoad {
   /** A client asked for the load: the model is loaded even in explicit mode. */
   readonly now?: boolean;
+}
+
+export interface EndableLoad extends HostedLoad {
   /** Ends the load. */
-  readonly signal?: AbortSignal;
+  readonly signal: AbortSignal;
 }
 
 export interface ServerHandle {
@@ -58,7 +60,7 @@ export interface ServerHandle {
    * Serves a model; in explicit mode it only lists the model. It replaces a served version, which is {@link retired}
    * when its last request has ended.
    */
-  load(model: HostedModel, options?: HostedLoad): Promise<void>;
+  load(model: HostedModel, options: EndableLoad): Promise<void>;
   /** Shows models that could not be bound in the index, in place of the models of the last call. */
   listBroken(models: readonly RepositoryModel[]): Promise<void>;
   /** Stops serving a model, which is {@link retired} when its last request has ended. */
@@ -116,7 +118,7 @@ export class LocalServer implements ServerHandle {
     return this.#server.start();
   }
 
-  load(model: HostedModel, { now, signal }: HostedLoad = {}): Promise<void> {
+  load(model: HostedModel, options: EndableLoad): Promise<void> {
     const source: InstanceSource = {
       open: async (override, ending) => {
         // A client's earlier load may get its turn only now, when the model may already belong to another server.
@@ -126,9 +128,7 @@ export class LocalServer implements ServerHandle {
       },
       onReady: (isReady) => (model.isReady = isReady),
     };
-    const endLoad = () => this.#server.endLoad(model.config);
-    const unfollow = signal && followSignal(signal, endLoad);
-    return this.#server.load(model.config, source, { now }).finally(unfollow);
+    return this.#server.load(model.config, source, options);
   }
 
   #instancesOf(opening: ModelOpening, { onUnrecoverable }: HostedModel): OpenedInstances {

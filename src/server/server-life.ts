@@ -275,7 +275,6 @@ export class ServerLife {
       for (const warning of this.#read.warnings) process.emitWarning(warning, 'TSTritonWarning');
       this.#ports = await server.start();
       await unlessInterrupted(Promise.all([this.#load(server), watching]), signal);
-      this.#folders?.begin();
       this.#serving = true;
     } catch (error) {
       await this.#end({ ...this.#stopTimes, delaySecs: 0, graceSecs: 0 }).catch(() => undefined);
@@ -286,7 +285,9 @@ export class ServerLife {
 
   async #load(server: ServerHandle): Promise<void> {
     await this.#readFolders(server);
-    await this.#bindings.loadAll(server, this.#config);
+    const loaded = this.#bindings.loadAll(server, this.#config);
+    this.#folders?.begin();
+    await loaded;
     await server.started();
   }
 

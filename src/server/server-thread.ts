@@ -6,6 +6,7 @@ import type { LoadParameters } from '../core/client-loads.js';
 import { PortChannel } from '../link/channel.js';
 import { ChannelInstance } from '../link/channel-instance.js';
 import { followSignal } from '../lifecycle/follow-signal.js';
+import { loadSuperseded } from '../lifecycle/interrupted-load.js';
 import type { CompleteModelConfig } from '../model/complete-model-config.js';
 import { LEAST_LARGE_BYTES } from '../sockets/large-memory.js';
 import type { InstancePort, ServerThreadData } from './control-messages.js';
@@ -38,6 +39,8 @@ watchPulse(beats, (isBlocked) => server.ownerBlocked(isBlocked));
 /** The takers of restarted instances, by the number of the load. */
 const openings = new Map<number, (port: InstancePort) => void>();
 let nextOpening = 0;
+/** End the loads under way, by the number of the model. */
+const loads = new Map<number, AbortController>();
 
 /** Memory of files that moves to the user's thread. Small memory is copied, because it may be part of Node's pool. */
 function memoryOf(files: LoadParameters['files']): readonly ArrayBuffer[] {
@@ -79,9 +82,9 @@ function perform(call: OwnCall): Promise<ServerPorts | void> | void {
     case 'started':
       return server.started();
     case 'load':
-      return server.load(call.config, sourceOf(call.model, call.config), call);
+      return load(call);
     case 'end load':
-      return server.endLoad(call.config);
+      return loads.get(call.model)?.abort(loadSuperseded());
     case 'broken':
       return server.listBroken(call.models);
     case 'attach':
@@ -90,6 +93,16 @@ function perform(call: OwnCall): Promise<ServerPorts | void> | void {
       return server.unload(call.config);
     case 'retired':
       return server.retired(call.config);
+  }
+}
+
+async function load({ config, model, again, now }: Extract<OwnCall, { kind: 'load' }>): Promise<void> {
+  const ending = new AbortController();
+  loads.set(model, ending);
+  try {
+    await server.load(config, sourceOf(model, config), { again, now, signal: ending.signal });
+  } finally {
+    loads.delete(model);
   }
 }
 

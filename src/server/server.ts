@@ -71,6 +71,8 @@ export interface LoadOptions {
   readonly again?: LoadedBefore | undefined;
   /** A client asked for the load: the model is loaded even in explicit mode. */
   readonly now?: boolean | undefined;
+  /** Ends the load. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 type NamedFrontend = readonly [name: FrontendName, frontend: Frontend];
@@ -257,7 +259,7 @@ export class Server {
     return {
       logger: this.#logger,
       maxMessageBytes: Math.min(LARGEST_MESSAGE, Math.max(LEAST_LINK_BYTES, this.#options.maxInflightBytes)),
-      load: (config, source) => this.#serve(config, source),
+      load: (config, source, signal) => this.#serve(config, source, { signal }),
       unload: (config) => this.unload(config),
       retired: (config) => this.retired(config),
       has: ({ name, version }) => models.has(name, version),
@@ -319,22 +321,23 @@ export class Server {
     await this.#serve(config, source, options);
   }
 
-  async #serve(config: CompleteModelConfig, source: InstanceSource, { again, now }: LoadOptions = {}): Promise<void> {
+  async #serve(config: CompleteModelConfig, source: InstanceSource, options: LoadOptions): Promise<void> {
     const model = new ServedModel(config, source, this.#served);
     try {
-      await this.#load(model, { again, now });
+      await this.#load(model, options);
     } finally {
       // Readiness is reported before the load resolves.
       this.#tellReadiness(config);
     }
   }
 
-  async #load(model: ServedModel, { again, now = false }: LoadOptions): Promise<void> {
+  async #load(model: ServedModel, { again, now = false, signal }: LoadOptions): Promise<void> {
     const { models } = this.#engine;
     const { config } = model;
+    const load = { isClients: now, signal };
     if (models.has(config.name, config.version)) {
-      await models.replace(model, { isClients: now });
-      if (now) await models.loadVersion(config.name, config.version, { isClients: now });
+      await models.replace(model, load);
+      if (now) await models.loadVersion(config.name, config.version, load);
       await this.#reapplyVersionPolicy(config);
       return;
     }
@@ -342,18 +345,13 @@ export class Server {
     if (again !== undefined) {
       // Its instances are alive and warmed up.
       const loaded = { ...(again.override ?? config), modelWarmup: [] };
-      if (again.isLoaded) await models.loadVersion(config.name, config.version, { config: loaded });
+      if (again.isLoaded) await models.loadVersion(config.name, config.version, { config: loaded, signal });
       return;
     }
     const { modelControlMode, loadModel } = this.#options;
-    if (now) await models.loadVersion(config.name, config.version, { isClients: now });
+    if (now) await models.loadVersion(config.name, config.version, load);
     else if (modelControlMode !== 'explicit' || loadModel.includes('*') || loadModel.includes(config.name))
-      await models.applyVersionPolicy(config.name, config.version);
-  }
-
-  /** Ends the load of a version that is under way, if any. */
-  endLoad(config: CompleteModelConfig): void {
-    this.#engine.models.endLoad(config);
+      await models.applyVersionPolicy(config.name, config.version, load);
   }
 
   /** The user's thread is blocked, or is not any more. */

@@ -12,7 +12,7 @@ import type { ControlReply } from './control-messages.js';
 import { HostedModels } from './hosted-models.js';
 import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
 import { OwnerPulse } from './owner-pulse.js';
-import type { HostedLoad, HostedModel, ServerHandle, ServerServices } from './server-handle.js';
+import type { EndableLoad, HostedModel, ServerHandle, ServerServices } from './server-handle.js';
 import { withPorts, type ServerOptions, type ServerPorts, type StopTimes } from './server-options.js';
 import { ServerWorker } from './server-worker.js';
 
@@ -102,22 +102,22 @@ export class ThreadServer implements ServerHandle {
     return ports!;
   }
 
-  async load(model: HostedModel, { now = false, signal }: HostedLoad = {}): Promise<void> {
+  async load(model: HostedModel, { now = false, signal }: EndableLoad): Promise<void> {
     const id = this.#models.add(model);
     this.#loading.add(id);
     const { config } = model;
-    const endLoad = () => void this.#worker.call({ kind: 'end load', config }).catch(() => undefined);
-    const unfollow = signal && followSignal(signal, endLoad);
+    const endLoad = () => void this.#worker.call({ kind: 'end load', model: id }).catch(() => undefined);
+    const unfollow = followSignal(signal, endLoad);
     try {
       await this.#onLivingServer(async (worker) => {
-        signal?.throwIfAborted();
+        signal.throwIfAborted();
         return worker.call({ kind: 'load', config, model: id, now });
       });
     } catch (error) {
       this.#models.abandon(id);
       throw error;
     } finally {
-      unfollow?.();
+      unfollow();
       this.#loading.delete(id);
     }
     // A restart does not load the replaced model.

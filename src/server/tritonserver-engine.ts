@@ -22,7 +22,7 @@ import { listOpening } from './list-opening.js';
 import { openLogSink, type ClosableLogSink, writeTo } from './log-sink.js';
 import type { ModelOpening } from './model-opening.js';
 import { type ListedOpening, RetiringOpenings } from './retiring-openings.js';
-import type { HostedModel, ServerHandle } from './server-handle.js';
+import type { EndableLoad, HostedModel, ServerHandle } from './server-handle.js';
 import type { ServerOptions, ServerPorts, StopTimes } from './server-options.js';
 import { SignalWatcher } from './signal-watcher.js';
 
@@ -98,15 +98,15 @@ export class TritonserverEngine implements ServerHandle {
     return { http, grpc, metrics, vertexAi, sagemaker: config.allowSagemaker ? config.sagemakerPort : undefined };
   }
 
-  async load(model: HostedModel): Promise<void> {
+  async load(model: HostedModel, { signal }: EndableLoad): Promise<void> {
     const { config } = model;
-    const served = this.#list(model, await model.open());
+    const served = this.#list(model, await model.open(undefined, signal));
     const before = this.#served.get(modelKey(config));
     try {
       this.#folders.put({ config, key: served.key });
       this.#served.set(modelKey(config), served);
       if (!this.lives) return;
-      await this.#client!.loadModel(config.name);
+      await this.#client!.loadModel(config.name, { signal });
       model.isReady = true;
     } catch (error) {
       this.#listener.remove(served.key);

@@ -1,9 +1,11 @@
 // Loads that never end: a setup that waits for ever, or a warm-up that is never answered. What comes after them is not lost, and
 // nobody has to start the server again.
-import { existsSync } from 'node:fs';
+import { existsSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it } from 'vitest';
+
+import type { Triton } from 'tstriton';
 
 import { callJson } from '../support/grpc-service.js';
 import { added, addingModule, index, modelRepository } from '../support/model-repository.js';
@@ -169,6 +171,94 @@ describe.each([true, false])('a bound model whose load never ended, with serverT
     isEndless = false;
     expect(await control(http, 'load')).toEqual([200, '']);
     expect(await answerOf(http)).toBe(1);
+  });
+});
+
+describe.each([
+  { serverThread: true, where: 'setup' },
+  { serverThread: false, where: 'warm-up' },
+] as const)('a load that never ends, in its $where, with serverThread: $serverThread', ({ serverThread, where }) => {
+  it('gives way to a rebind, whether the program or a client has asked for it', async () => {
+    let isEndless = false;
+    const asked = endless(1, where, () => isEndless);
+    await using server = await startServer((triton) => triton.bind({ ...asked.model, modelName: 'asked' }), {
+      serverThread,
+      modelControlMode: 'explicit',
+      loadModel: ['*'],
+      restrictedEndpoints: [],
+    });
+    const { triton, http } = server;
+    const bound = endless(2, where);
+    triton.bind(bound.model);
+    const first = triton.ready('m');
+    isEndless = true;
+    await callJson(`${http}/v2/repository/models/asked/unload`, {});
+    const loading = callJson(`${http}/v2/repository/models/asked/load`, {});
+    await Promise.all([bound.begun.opened, asked.begun.opened]);
+    const rebound = ['m', 'asked'].map((modelName) => triton.rebind({ ...answering(3), modelName }));
+    await expect(first).rejects.toMatchObject({ code: 'UNAVAILABLE', message: UNLOADED });
+    expect(await loading).toEqual([400, { error: expect.stringContaining(UNLOADED) as unknown }]);
+    await Promise.all(rebound);
+    const answers = ['m', 'asked'].map(async (name) => (await inferJson(http, name, ONE)).outputs[0]!.data[0]);
+    expect(await Promise.all(answers)).toEqual([3, 3]);
+  });
+
+  it('gives way when a poll finds its folder repaired, also at the start', async () => {
+    const repository = modelRepository();
+    const begun = join(repository.path, '.begun');
+    const hang = async () => {
+      repository.write('m/1/model.mjs', endlessModule(where, repository.path));
+      await expect.poll(() => existsSync(begun)).toBe(true);
+    };
+    const hangs = hang();
+    const starting = startServer(() => undefined, {
+      serverThread,
+      modelRepository: repository.path,
+      modelControlMode: 'poll',
+      repositoryPollSecs: 1,
+    });
+    await hangs;
+    repository.write('m/1/model.mjs', addingModule(3));
+    await using server = await starting;
+    expect(await added(server.http, 'm')).toBe(3);
+    rmSync(begun);
+    await hang();
+    repository.write('m/1/model.mjs', addingModule(4));
+    await expect.poll(() => added(server.http, 'm')).toBe(4);
+  });
+
+  it('gives way when a client loads the model whose folder is repaired', async () => {
+    const repository = modelRepository();
+    repository.write('m/1/model.mjs', endlessModule(where, repository.path));
+    await using server = await startServer(() => undefined, {
+      serverThread,
+      modelRepository: repository.path,
+      modelControlMode: 'explicit',
+      restrictedEndpoints: [],
+    });
+    const { http } = server;
+    const loading = control(http, 'load');
+    await expect.poll(() => existsSync(join(repository.path, '.begun'))).toBe(true);
+    repository.write('m/1/model.mjs', addingModule(3));
+    expect(await control(http, 'load')).toEqual([200, '']);
+    expect(await loading).toEqual([400, { error: expect.stringContaining(UNLOADED) as unknown }]);
+    expect(await added(http, 'm')).toBe(3);
+  });
+
+  it.each<[string, number, (triton: Triton) => unknown]>([
+    ['a bind that replaces it', 2, (triton) => triton.bind(answering(2), { replace: true })],
+    ['a rebind', 2, (triton) => triton.rebind(answering(2))],
+    ['an unbind', 404, (triton) => triton.unbind('m')],
+  ])('at the start gives way to %s', async (_, answer, change) => {
+    const { model, begun } = endless(1, where);
+    let changed: unknown;
+    const bind = (triton: Triton) => {
+      triton.bind(model);
+      void begun.opened.then(() => (changed = change(triton)));
+    };
+    await using server = await startServer(bind, { serverThread });
+    await changed;
+    expect(await answerOf(server.http)).toBe(answer);
   });
 });
 

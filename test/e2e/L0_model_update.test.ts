@@ -68,6 +68,32 @@ describe.each(THREADS)('models that clients load from folders, %o', (thread) => 
     }
   });
 
+  it('are unloaded after their load when a client unloads them while their module is read, and loaded again after that', async () => {
+    const repository = modelRepository();
+    const [begun, go] = ['begun', 'go'].map((name) => JSON.stringify(join(repository.path, `.${name}`)));
+    repository.write(
+      'm/1/model.mjs',
+      `import { existsSync, writeFileSync } from 'node:fs';
+writeFileSync(${begun}, '');
+while (!existsSync(${go})) await new Promise((resolve) => setTimeout(resolve, 5));
+${addingModule(1)}`,
+    );
+    await using server = await serve(repository, explicit);
+    const { http } = server;
+    const control = (action: 'load' | 'unload') => callJson(`${http}/v2/repository/models/m/${action}`, {});
+    for (const isLoadedAgain of [false, true]) {
+      const loaded = control('load');
+      await expect.poll(() => existsSync(join(repository.path, '.begun'))).toBe(true);
+      expect(await control('unload')).toEqual([200, '']);
+      const again = isLoadedAgain ? control('load') : undefined;
+      repository.write('.go', '');
+      expect(await loaded).toEqual([200, '']);
+      expect(await again).toEqual(isLoadedAgain ? [200, ''] : undefined);
+      await expect.poll(() => index(http)).toEqual([isLoadedAgain ? 'm:1 READY' : 'm:1 UNAVAILABLE unloaded']);
+      for (const name of ['.begun', '.go']) repository.remove(name);
+    }
+  });
+
   it('stay loaded when nothing of them has changed', async () => {
     const repository = modelRepository({ 'm/1/model.mjs': addingModule(1) });
     await using server = await serve(repository, { ...explicit, loadModel: '*' });

@@ -144,6 +144,19 @@ describe('a model in a tritonserver that runs already', () => {
     await expect.poll(() => server.loads.filter((load) => load === 'Third').length, { timeout: 10_000 }).toBe(3);
   });
 
+  it('keeps its process from no stop while its load never ends', async () => {
+    await using server = await new PlayedTritonserver().start();
+    server.endless = 'Times';
+    const address = join(emptyFolder('tstriton-joined-'), 'app.sock');
+    const triton = joined(server, address, { exitTimeoutSecs: 3600 });
+    const connected = triton.bind(times(2)).connect();
+    connected.catch(() => undefined);
+    await expect.poll(() => server.asked).toContain('/v2/repository/models/Times/load');
+    await triton.stop();
+    await expect(connected).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(server.asked.at(-1)).toBe('/v2/repository/models/Times/unload');
+  });
+
   it('has each failure said once, however many models fail in turn', async () => {
     await using server = await new PlayedTritonserver().start();
     const log: string[] = [];

@@ -187,6 +187,26 @@ describe.each([{ serverThread: true }, { serverThread: false }])('a model of ano
     await remote.stop();
   });
 
+  it('keeps no process from its stop while its load never ends', async () => {
+    await using server = await startServer(() => undefined, config);
+    const { open, opened } = gate();
+    const remote = remoteOf(server, { exitTimeoutSecs: 3600 });
+    remote.bind({
+      ...double,
+      config: { modelWarmup: [{ name: 'w', inputs: { x: { dtype: 'int32', shape: [1], zeroData: true } } }] },
+      inferFunc: () => {
+        open();
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const connected = remote.connect();
+    connected.catch(() => undefined);
+    await opened;
+    await remote.stop();
+    await expect(connected).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    expect(await index(server.http)).toEqual([]);
+  });
+
   it('is one of each process that has bound it', async () => {
     await using server = await startServer(() => undefined, config);
     const bothWork = gate();

@@ -98,6 +98,8 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
   }
 
   async function tellWhenReady(triton: Triton, models: readonly ServedModel[]): Promise<void> {
+    // A load that never ends gives way to the next version of its file.
+    reloader?.start(triton);
     await triton.ready().catch(() => undefined);
     const failures = await Promise.all(models.map((model) => failureOf(triton, model, config)));
     // The server has ended, and says why itself.
@@ -111,7 +113,6 @@ export async function serve(files: readonly string[], flags: ServeFlags, io: Cli
       say('The access token is a random one: choose it by the variable TSTRITON_CONFIG_ACCESS_TOKEN.');
     }
     if (flags.json === true) io.out(`${JSON.stringify(jsonOf(introduced, at))}\n`);
-    reloader?.start(triton);
     if (reloader !== undefined && sources.length > 0) say(`watching ${sources.map(({ name }) => name).join(', ')}`);
   }
 }

@@ -198,6 +198,8 @@ describe("a callable's own connection", () => {
   });
 });
 
+const NEVER = new AbortController().signal;
+
 it('answers the pings of a link', () => {
   const { stream, link } = linked();
   link.message(bytesOf(0, { kind: 'ping' }));
@@ -207,7 +209,7 @@ it('answers the pings of a link', () => {
 
 it('closes the channel of an instance whose end comes in one read with the message that opens it', async () => {
   const { link, stream } = linked();
-  const { number, instances } = link.open({ link, model: 1, instances: 1 });
+  const { number, instances } = link.open({ link, model: 1, instances: 1, unbound: NEVER });
   const opened = instances.then(([instance]) => link.channel(instance!.channel, CONFIG));
   link.message(bytesOf(0, { kind: 'opened', opening: number, instances: [{ channel: 2, hasThread: true }] }));
   link.message(bytesOf(0, { kind: 'ended', channel: 2 }));
@@ -221,7 +223,7 @@ it('closes the channel of an instance whose end comes in one read with the messa
 
 it('tells whoever waits for an opening that it has been closed', async () => {
   const { link } = linked();
-  const { number, instances } = link.open({ link, model: 1, instances: 1 });
+  const { number, instances } = link.open({ link, model: 1, instances: 1, unbound: NEVER });
   link.close(number);
   await expect(instances).rejects.toMatchObject({ code: 'UNAVAILABLE' });
   link.end();

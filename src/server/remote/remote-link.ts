@@ -15,6 +15,7 @@ import {
 import { checkError, expectArray, expectRecord, expectWhole } from '../../link/stream/check-values.js';
 import { RemoteChannel } from '../../link/stream/remote-channel.js';
 import { decodeMessage, SERVER_LIMITS, type StreamMessage } from '../../link/stream/stream-message.js';
+import { loadSuperseded } from '../../lifecycle/interrupted-load.js';
 import { receiveFailure, sendFailure } from '../../link/sent-error.js';
 import type { CompleteModelConfig } from '../../model/complete-model-config.js';
 import { ServedTimer } from '../../pacing/served-timer.js';
@@ -43,6 +44,10 @@ export interface LinkedModels {
   lost(link: RemoteLink, binders: readonly Binder[]): void;
 }
 
+interface LinkBinder extends Binder {
+  readonly ending: AbortController;
+}
+
 interface Opening {
   readonly binder: Binder;
   readonly resolve: (instances: readonly LinkedInstance[]) => void;
@@ -54,7 +59,7 @@ export class RemoteLink implements BinderLink, StreamHandler {
   readonly key = randomBytes(16).toString('hex');
   readonly #stream: AnswerStream;
   readonly #models: LinkedModels;
-  readonly #binders = new Map<number, Binder>();
+  readonly #binders = new Map<number, LinkBinder>();
   readonly #channels = new Map<number, RemoteChannel>();
   readonly #directs: DirectStreams;
   /** By their numbers; without the functions once they are open. */
@@ -219,7 +224,8 @@ export class RemoteLink implements BinderLink, StreamHandler {
   }
 
   async #bind({ model, declared, instances }: BinderMessage & { kind: 'bind' }): Promise<void> {
-    const binder: Binder = { link: this, model, instances };
+    const ending = new AbortController();
+    const binder: LinkBinder = { link: this, model, instances, ending, unbound: ending.signal };
     try {
       expectWhole(model, 'a model');
       if (this.#binders.has(model)) throw invalidArg(`model ${model} is bound already`);
@@ -235,6 +241,8 @@ export class RemoteLink implements BinderLink, StreamHandler {
 
   async #unbind(model: number): Promise<void> {
     const binder = this.#binders.get(model);
+    // Its load may still be under way, and never come to an end.
+    binder?.ending.abort(loadSuperseded());
     if (binder !== undefined) await this.#models.unbind(binder).catch(() => undefined);
     this.#binders.delete(model);
     this.send({ kind: 'unbound', model });

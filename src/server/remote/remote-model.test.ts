@@ -16,6 +16,7 @@ class Process implements BinderLink, Binder {
   readonly isOver = false;
   readonly model = 1;
   readonly instances = 1;
+  readonly unbound = new AbortController().signal;
   channelOfInstance: RemoteChannel | undefined;
   readonly #opens = deferred();
 
@@ -52,7 +53,9 @@ function served(...processes: readonly Process[]) {
     isEnding: false,
     isOwnerBlocked: false,
   };
-  const opening = model.open(undefined).then((opened) => new ServedOpening(opened, shared));
+  const opening = model
+    .open(undefined, new AbortController().signal)
+    .then((opened) => new ServedOpening(opened, shared));
   return { model, opening, warmUp };
 }
 

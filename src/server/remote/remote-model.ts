@@ -3,6 +3,7 @@
 
 import { INTERRUPTIONS } from '../../core/refusals.js';
 import { TritonError } from '../../errors.js';
+import { followSignal } from '../../lifecycle/follow-signal.js';
 import { ChannelInstance } from '../../link/channel-instance.js';
 import type { LinkedInstance, ServerMessage } from '../../link/stream/link-messages.js';
 import type { RemoteChannel } from '../../link/stream/remote-channel.js';
@@ -29,6 +30,8 @@ export interface Binder {
   readonly model: number;
   /** The number of its instances. */
   readonly instances: number;
+  /** Aborts when the process unbinds the model. */
+  readonly unbound: AbortSignal;
 }
 
 export interface RemoteModelOptions {
@@ -50,7 +53,7 @@ export class RemoteModel implements InstanceSource {
     this.#options = options;
   }
 
-  async open(override: CompleteModelConfig | undefined): Promise<OpenedInstances> {
+  async open(override: CompleteModelConfig | undefined, signal: AbortSignal): Promise<OpenedInstances> {
     const { name } = this.config;
     if (override !== undefined) {
       const message = `model '${name}' is bound by another process, and takes no other configuration than its own`;
@@ -61,7 +64,9 @@ export class RemoteModel implements InstanceSource {
     }
     const opening = new RemoteOpening(this.#options, () => this.#openings.delete(opening));
     this.#openings.add(opening);
+    const unfollow = followSignal(signal, () => void opening.close());
     const opened = await Promise.allSettled(Array.from(this.binders, (binder) => opening.begin(binder)));
+    unfollow();
     const failed = opened.find((result) => result.status === 'rejected');
     if (opening.instances.some(({ isClosed }) => isClosed !== true)) return opening;
     await opening.close();

@@ -34,7 +34,7 @@ export interface ServingServer {
   readonly logger: Logger;
   /** The largest message that a process may send. */
   readonly maxMessageBytes: number;
-  load(config: CompleteModelConfig, source: InstanceSource): Promise<void>;
+  load(config: CompleteModelConfig, source: InstanceSource, signal: AbortSignal): Promise<void>;
   unload(config: CompleteModelConfig): Promise<void>;
   retired(config: CompleteModelConfig): Promise<void>;
   /** Whether a version is bound, by whomever. */
@@ -117,6 +117,7 @@ export class RemoteModels implements LinkedModels {
   async #bind(binder: Binder, config: CompleteModelConfig): Promise<void> {
     // It waited for its turn.
     if (binder.link.isOver) throw gone();
+    binder.unbound.throwIfAborted();
     const known = this.#models.get(modelKey(config));
     const { name, version } = config;
     if (known === undefined && this.#server.has(config)) {
@@ -144,7 +145,7 @@ export class RemoteModels implements LinkedModels {
     this.#models.set(key, model);
     const loading = async () => {
       try {
-        await this.#server.load(config, model);
+        await this.#server.load(config, model, binder.unbound);
       } catch (error) {
         if (before !== undefined) this.#models.set(key, before);
         else {

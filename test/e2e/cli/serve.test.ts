@@ -527,6 +527,19 @@ export const ticks = {
       // What a stop ends has not failed.
       expect(stderr).not.toContain('the version before goes on');
     });
+
+    it('serves the next version of a module whose first setup never ends', async () => {
+      const file = `first-${thread}/model.js`;
+      const setup = `setup: () => (console.error('sets up'), new Promise(() => undefined)),`;
+      installed.write(file, constant('One', 1).replace('inferFunc', `${setup} inferFunc`));
+      await using server = installed.start(['serve', file, '--watch', '--json', '--server-thread', thread, ...FREE]);
+      await server.until(/sets up/);
+      installed.write(file, constant('One', 2));
+      const { http } = await server.served();
+      expect(await ask(http, 'One', 0)).toBe(2);
+      server.signal('SIGTERM');
+      expect((await server.ended).code).toBe(0);
+    });
   },
 );
 
