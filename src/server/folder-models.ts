@@ -41,6 +41,12 @@ interface ServeOptions {
   readonly isOfFolder: boolean;
 }
 
+/** Whether nothing of a state was changed or removed. A model may add files to its folder as it loads. */
+function isKept(state: string, now: string | undefined): boolean {
+  const lines = new Set(now?.split('\n'));
+  return state.split('\n').every((line) => lines.has(line));
+}
+
 /** The most models read at once, because each may start a thread. */
 const MOST_AT_ONCE = 4;
 
@@ -98,13 +104,13 @@ export class FolderModels {
     });
   }
 
-  /** Whether a load under way is of a state that its folder has no more. Such a load ends soon: it may never come to an end. */
+  /** Whether the files of a load under way are no more as they were. Such a load ends soon: it may never come to an end. */
   async #giveWay(name: string, repositories: readonly string[]): Promise<boolean> {
     const known = this.#known.get(name);
     const loading = known?.loading;
     if (loading === undefined) return false;
     const wanted = await this.#read(name, repositories).catch(() => undefined);
-    if (wanted === undefined || wanted.states.get(loading.version) === loading.state) return false;
+    if (wanted === undefined || isKept(loading.state, wanted.states.get(loading.version))) return false;
     const end = () => this.#options.bindings.endLoads(name, loading.version);
     if (known?.loading === loading) loading.late ??= new ServedTimer(end, SUPERSEDED_GRACE, { renewals: 1 });
     return true;
@@ -116,7 +122,9 @@ export class FolderModels {
     this.#leftOut.add(name);
     this.#options
       .logger()
-      ?.info(`the poll leaves out '${name}', which still loads; that ends when its folder changes or is removed`);
+      ?.info(
+        `the poll leaves out '${name}', which still loads; that ends when its files change or its folder is removed`,
+      );
   }
 
   /** Never rejects. */

@@ -1,5 +1,5 @@
 // Models from folders that change: loaded and unloaded by clients, and polled; and models that clients bring themselves.
-import { existsSync, readdirSync } from 'node:fs';
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -367,6 +367,27 @@ ${addingModule(2)}`;
     repository.write('m/1/model.mjs', addingModule(2));
     await expect.poll(() => added(server.http, 'm')).toBe(2);
     expect(await added(server.http, 'a')).toBe(1);
+  });
+
+  it('waits for a model that adds files to its folder while it loads', async () => {
+    const repository = modelRepository();
+    const told: string[] = [];
+    const ignore = () => undefined;
+    const logger = { debug: ignore, info: (line: string) => told.push(line), warn: ignore, error: ignore };
+    const release = join(repository.path, '.release');
+    repository.write('a/1/model.mjs', addingModule(1));
+    await using server = await serve(repository, { modelControlMode: 'poll', repositoryPollSecs: 1, logger });
+    repository.write(
+      'm/1/model.mjs',
+      `import { existsSync, writeFileSync } from 'node:fs';
+writeFileSync(new URL('weights', import.meta.url), '');
+while (!existsSync('${release}')) await new Promise((resolve) => setTimeout(resolve, 10));
+${addingModule(2)}`,
+    );
+    const line = "the poll leaves out 'm', which still loads; that ends when its files change or its folder is removed";
+    await expect.poll(() => told).toContain(line);
+    writeFileSync(release, '');
+    await expect.poll(() => added(server.http, 'm')).toBe(2);
   });
 
   it('is refused where nothing is polled', async () => {
