@@ -1,32 +1,32 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
-import type * as promises from 'node:fs/promises';
-import { readFile } from 'node:fs/promises';
+import promises from 'node:fs/promises';
+import { syncBuiltinESMExports } from 'node:module';
 import { join } from 'node:path';
 
-import { expect, it, vi } from 'vitest';
+import { afterEach, expect, it, vi } from 'vitest';
 
 import { temporaryFolder } from '../../test/support/temporary-files.js';
 import { readWantedModel } from './wanted-model.js';
 
-vi.mock('node:fs/promises', async (original) => {
-  const actual = await original<typeof promises>();
-  return { ...actual, readFile: vi.fn<typeof actual.readFile>(actual.readFile) };
-});
-
 const file = temporaryFolder();
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
+});
 
 it('sees at the next look a configuration that was written anew while it was read', async () => {
   const repository = file('models');
   const config = join(repository, 'M', 'config.pbtxt');
   mkdirSync(join(repository, 'M', '1'), { recursive: true });
   writeFileSync(config, 'max_batch_size: 4');
-  const read = vi.mocked(readFile);
-  const actual = read.getMockImplementation()!;
-  read.mockImplementationOnce(async (...args) => {
-    const bytes = await actual(...args);
+  const { readFile } = promises;
+  vi.spyOn(promises, 'readFile').mockImplementationOnce(async (...args) => {
+    const bytes = await readFile(...args);
     writeFileSync(config, 'max_batch_size: 16');
     return bytes;
   });
+  syncBuiltinESMExports();
 
   const [first, second] = [
     await readWantedModel('M', [repository], undefined),

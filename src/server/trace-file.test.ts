@@ -1,16 +1,14 @@
 // A disk that fills up takes a part of a write, and fails at the next one.
-import type * as fs from 'node:fs';
-import { readFileSync, writeSync } from 'node:fs';
+import fs, { readFileSync } from 'node:fs';
+import { syncBuiltinESMExports } from 'node:module';
 
-import { beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 
 import { temporaryFolder } from '../../test/support/temporary-files.js';
 import { TraceFile } from './trace-file.js';
 
-vi.mock('node:fs', { spy: true });
-
 const file = temporaryFolder();
-const { writeSync: really } = await vi.importActual<typeof fs>('node:fs');
+const really = fs.writeSync;
 let files = 0;
 let size = Infinity;
 
@@ -21,7 +19,13 @@ beforeEach(() => {
     if (at >= size) throw new Error('ENOSPC: no space left on device, write');
     return really(descriptor, bytes, 0, Math.min(bytes.length, size - at), at);
   };
-  vi.mocked(writeSync).mockImplementation(write as typeof writeSync);
+  vi.spyOn(fs, 'writeSync').mockImplementation(write as typeof fs.writeSync);
+  syncBuiltinESMExports();
+});
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  syncBuiltinESMExports();
 });
 
 describe('a trace file on a full disk', () => {
