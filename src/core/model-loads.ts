@@ -1,13 +1,13 @@
 // Loads versions of models and unloads them: starts their instances, warms them up, and has the repository serve them.
 
 import { TritonError } from '../errors.js';
-import { loadSuperseded, SUPERSEDED_GRACE, unlessInterrupted } from '../lifecycle/interrupted-load.js';
+import { endLate, loadSuperseded, unlessInterrupted } from '../lifecycle/interrupted-load.js';
 import { joinSignals } from '../lifecycle/join-signals.js';
 import { type CompleteModelConfig, modelKey } from '../model/complete-model-config.js';
 import { ownFrames } from '../model/own-frames.js';
 import type { Logger } from '../observability/logger.js';
 import { describe } from './load-failures.js';
-import { ServedTimer } from '../pacing/served-timer.js';
+import type { ServedTimer } from '../pacing/served-timer.js';
 import type { ModelRepository } from './model-repository.js';
 import type { Opening } from './opening.js';
 import { INTERRUPTIONS } from './refusals.js';
@@ -97,8 +97,7 @@ export class ModelLoads {
     const load = this.#ofClients.get(modelKey(version));
     if (load === undefined) return;
     load.isUnloaded ||= isUnloaded;
-    const end = () => load.ending.abort(loadSuperseded());
-    load.timer ??= new ServedTimer(end, SUPERSEDED_GRACE, { keepsAlive: false, renewals: 1 });
+    load.timer ??= endLate(() => load.ending.abort(loadSuperseded()));
   }
 
   /** Waits for the last requests of a version that is served no more. Never rejects. */

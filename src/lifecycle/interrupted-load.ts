@@ -8,7 +8,7 @@ import { ServedTimer } from '../pacing/served-timer.js';
 export const INTERRUPTION_GRACE = 250;
 
 /** How long a load may go on after a later change of the model, where that can wait, in milliseconds. */
-export const SUPERSEDED_GRACE = 5000;
+const SUPERSEDED_GRACE = 5000;
 
 export function loadInterrupted(): TritonError {
   return new TritonError('UNAVAILABLE', 'the server was stopped before the model was loaded');
@@ -16,6 +16,11 @@ export function loadInterrupted(): TritonError {
 
 export function loadSuperseded(): TritonError {
   return new TritonError('UNAVAILABLE', 'a later change of the model came before it was loaded');
+}
+
+/** Calls `end` when a load that a later change has superseded had its time to come to an end. To be cleared when the load is over. */
+export function endLate(end: () => void): ServedTimer {
+  return new ServedTimer(end, SUPERSEDED_GRACE, { renewals: 1 });
 }
 
 /**

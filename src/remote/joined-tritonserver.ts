@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ClientTls } from '../client/client-options.js';
 import { ServerClient } from '../client/server/server-client.js';
 import { TritonError } from '../errors.js';
+import { joinSignals } from '../lifecycle/join-signals.js';
 import { pause } from '../lifecycle/pause.js';
 import { Turns } from '../lifecycle/turns.js';
 import { untilThere } from '../lifecycle/until-there.js';
@@ -62,8 +63,6 @@ interface LoadLimits {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
 }
-
-const NOTHING = (): void => undefined;
 
 export class JoinedTritonserver implements ServerHandle {
   readonly tracing = undefined;
@@ -176,14 +175,14 @@ export class JoinedTritonserver implements ServerHandle {
       await opening.close();
       // tritonserver goes on with it, and finds no instance.
       if (signal.aborted && versions.size === 0)
-        await this.#client.unloadModel(name, { timeoutMs: CALL_MS }).catch(NOTHING);
+        await this.#client.unloadModel(name, { timeoutMs: CALL_MS }).catch(() => undefined);
       throw error;
     }
     if (before !== undefined) this.#retiring.add(before);
   }
 
   /** Has tritonserver load the versions of a name. */
-  async #ask(name: string, { timeoutMs = LOAD_MS, signal }: LoadLimits = {}): Promise<void> {
+  async #ask(name: string, { timeoutMs = LOAD_MS, signal: given }: LoadLimits = {}): Promise<void> {
     const { instanceAddress, url } = this.#options;
     const silence = this.#silence.signal;
     const versions = [...this.#models.get(name)!.values()];
@@ -191,12 +190,13 @@ export class JoinedTritonserver implements ServerHandle {
     const owner = { [OWNER]: { string_value: instanceAddress }, [LOAD]: { string_value: randomUUID() } };
     const config = { ...json, parameters: { ...(json['parameters'] as object | undefined), ...owner } };
     const all = [...files, ...versions.flatMap((version) => [...versionFiles(version, instanceAddress)])];
+    const { signal, release } = joinSignals([this.#over.signal, silence, given]);
     try {
       await this.#client.loadModel(name, {
         config,
         files: Object.fromEntries(all.map(([file, content]) => [file, Buffer.from(content)])),
         timeoutMs,
-        signal: AbortSignal.any([this.#over.signal, silence, ...(signal === undefined ? [] : [signal])]),
+        signal: signal!,
       });
     } catch (thrown) {
       const error = TritonError.from(thrown);
@@ -205,6 +205,8 @@ export class JoinedTritonserver implements ServerHandle {
       if (!error.message.includes('explicit model load')) throw error;
       const message = `the tritonserver at ${url} takes no models: it needs --model-control-mode=explicit`;
       throw new TritonError('UNSUPPORTED', message, { cause: error });
+    } finally {
+      release();
     }
   }
 

@@ -35,3 +35,9 @@ export async function readWantedModel(
   );
   return { folder, written, states };
 }
+
+/** Whether nothing of a state was changed or removed. A model may add files to its folder as it loads. */
+export function isKept(state: string, now: string | undefined): boolean {
+  const lines = new Set(now?.split('\n'));
+  return state.split('\n').every((line) => lines.has(line));
+}

@@ -8,14 +8,13 @@ import { invalidArg, TritonError } from '../errors.js';
 import type { Logger } from '../observability/logger.js';
 import { ownFrames } from '../model/own-frames.js';
 import type { RepositoryModel } from '../model/repository-model.js';
-import { SUPERSEDED_GRACE } from '../lifecycle/interrupted-load.js';
+import { endLate } from '../lifecycle/interrupted-load.js';
 import { Turns } from '../lifecycle/turns.js';
 import { within } from '../lifecycle/within.js';
-import { ServedTimer } from '../pacing/served-timer.js';
 import { readFolderModel } from '../repository/folder-model.js';
 import { GivenFiles } from '../repository/given-files.js';
 import { modelNamesIn } from '../repository/model-names.js';
-import { readWantedModel, type WantedModel } from '../repository/wanted-model.js';
+import { isKept, readWantedModel, type WantedModel } from '../repository/wanted-model.js';
 import { KnownModel, type LoadingVersion } from './known-model.js';
 import { ModelBinding } from './model-binding.js';
 import type { ModelBindings } from './model-bindings.js';
@@ -39,12 +38,6 @@ interface ServeOptions {
   readonly given: GivenFiles | undefined;
   /** Whether nothing is a client's own. */
   readonly isOfFolder: boolean;
-}
-
-/** Whether nothing of a state was changed or removed. A model may add files to its folder as it loads. */
-function isKept(state: string, now: string | undefined): boolean {
-  const lines = new Set(now?.split('\n'));
-  return state.split('\n').every((line) => lines.has(line));
 }
 
 /** The most models read at once, because each may start a thread. */
@@ -111,8 +104,8 @@ export class FolderModels {
     if (loading === undefined) return false;
     const wanted = await this.#read(name, repositories).catch(() => undefined);
     if (wanted === undefined || isKept(loading.state, wanted.states.get(loading.version))) return false;
-    const end = () => this.#options.bindings.endLoads(name, loading.version);
-    if (known?.loading === loading) loading.late ??= new ServedTimer(end, SUPERSEDED_GRACE, { renewals: 1 });
+    if (known?.loading === loading)
+      loading.late ??= endLate(() => this.#options.bindings.endLoads(name, loading.version));
     return true;
   }
 

@@ -4,9 +4,8 @@
 
 import { TritonError, TritonUnrecoverableError } from '../errors.js';
 import { matchOpenAiRoute } from '../frontend/openai/openai-routes.js';
-import { loadInterrupted, loadSuperseded, SUPERSEDED_GRACE } from '../lifecycle/interrupted-load.js';
+import { endLate, loadInterrupted, loadSuperseded } from '../lifecycle/interrupted-load.js';
 import { Turns } from '../lifecycle/turns.js';
-import { ServedTimer } from '../pacing/served-timer.js';
 import type { ModelBinding } from './model-binding.js';
 import type { EndableLoad, HostedLoad, ServerHandle } from './server-handle.js';
 
@@ -144,7 +143,7 @@ export class ModelBindings {
       return AT_ONCE;
     }
     const before = [...place.loads.keys()];
-    const late = new ServedTimer(() => endLoads(before), SUPERSEDED_GRACE, { keepsAlive: false, renewals: 1 });
+    const late = endLate(() => endLoads(before));
     return this.#inTurn(place, (signal) => {
       late.clear();
       return this.#replace(binding, place, { ...options, signal });
